@@ -1,0 +1,40 @@
+"""One environment step: T-maze, LookupTreeMaze, and adapters to gymnax and Gymnasium."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from remanence.envs._corridor import ACTION_NAMES as ACTION_NAMES
+from remanence.envs._environment import AbstractEnvironment as AbstractEnvironment
+from remanence.envs._environment import Script as Script
+from remanence.envs._lookup_tree_maze import LookupTreeMaze as LookupTreeMaze
+from remanence.envs._lookup_tree_maze import LookupTreeMazeParams as LookupTreeMazeParams
+from remanence.envs._lookup_tree_maze import LookupTreeMazeState as LookupTreeMazeState
+from remanence.envs._previous_action import PreviousAction as PreviousAction
+from remanence.envs._registry import list_options as list_options
+from remanence.envs._registry import make as make
+from remanence.envs._registry import register as register
+from remanence.envs._registry import registry as registry
+from remanence.envs._tmaze import TMaze as TMaze
+from remanence.envs._tmaze import TMazeParams as TMazeParams
+from remanence.envs._tmaze import TMazeState as TMazeState
+
+if TYPE_CHECKING:
+    from remanence.envs._gymnasium import GymnasiumEnv as GymnasiumEnv
+    from remanence.envs._gymnasium import GymnasiumVectorEnv as GymnasiumVectorEnv
+    from remanence.envs._gymnax import FromGymnax as FromGymnax
+    from remanence.envs._gymnax import ToGymnax as ToGymnax
+
+# The adapters subclass types of packages that are installed on request, so they are imported when
+# they are asked for.
+_ADAPTERS = {
+    "GymnasiumEnv": "_gymnasium",
+    "GymnasiumVectorEnv": "_gymnasium",
+    "FromGymnax": "_gymnax",
+    "ToGymnax": "_gymnax",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ADAPTERS:
+        return getattr(importlib.import_module(f"remanence.envs.{_ADAPTERS[name]}"), name)
+    raise AttributeError(f"module 'remanence.envs' has no attribute {name!r}")

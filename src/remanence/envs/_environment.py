@@ -1,0 +1,114 @@
+"""What an environment is: pure functions of one unbatched episode, in the manner of gymnax 1.0.
+
+Nothing here depends on gymnax; the adapters live in `_gymnax.py` and `_gymnasium.py`.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from remanence._keys import derive_key
+from remanence._typing import Action, Flag, Key, Observation, Scalar
+
+State = TypeVar("State")
+Params = TypeVar("Params")
+
+
+class Script(NamedTuple):
+    """A hand-written agent: `act(memory, observation) -> (memory, action)`.
+
+    Each episode starts with `memory`; everything is JAX, so a script can be batched and compiled.
+    """
+
+    memory: Any
+    act: Callable[[Any, Observation], tuple[Any, Action]]
+
+
+class AbstractEnvironment(abc.ABC, Generic[State, Params]):
+    """An environment with discrete actions and vector observations.
+
+    A subclass is a frozen dataclass of its *static* options (those that change shapes); what may
+    differ between the members of a batch is in `Params`, a pytree.
+    """
+
+    Params: ClassVar[type]
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest and the largest value of every component of an observation."""
+
+    @abc.abstractmethod
+    def start(self, key: Key, params: Params) -> State:
+        """Draw the first state of an episode."""
+
+    @abc.abstractmethod
+    def advance(
+        self, key: Key, state: State, action: Action, params: Params
+    ) -> tuple[State, Scalar, Flag, Flag]:
+        """One transition within an episode: state, reward, terminated, truncated."""
+
+    @abc.abstractmethod
+    def observe(self, state: State) -> Observation:
+        """What the agent sees of a state."""
+
+    @property
+    def default_params(self) -> Params:
+        return self.Params()
+
+    @property
+    def observation_size(self) -> int:
+        return len(self.observation_bounds[0])
+
+    def reset(self, key: Key, params: Params | None = None) -> tuple[Observation, State]:
+        """Start an episode."""
+        state = self.start(key, self.default_params if params is None else params)
+        return self.observe(state), state
+
+    def step(
+        self, key: Key, state: State, action: Action, params: Params | None = None
+    ) -> tuple[Observation, State, Scalar, Flag, Flag, dict[str, Any]]:
+        """One transition; where the episode ends, a new one starts in the same step.
+
+        The returned observation and state are then those of the new episode, and
+        `info["final_observation"]` is the last observation of the old one (everywhere else it is
+        the returned observation). `terminated` and `truncated` can both be true.
+        """
+        params = self.default_params if params is None else params
+        final_state, reward, terminated, truncated = self.advance(
+            derive_key(key, "advance"), state, action, params
+        )
+        fresh_state = self.start(derive_key(key, "start"), params)
+        state = jax.tree.map(
+            lambda fresh, final: jnp.where(terminated | truncated, fresh, final),
+            fresh_state,
+            final_state,
+        )
+        info = {
+            "terminated": terminated,
+            "truncated": truncated,
+            "final_observation": self.observe(final_state),
+        }
+        return self.observe(state), state, reward, terminated, truncated, info
+
+    def optimal_return(self, params: Params) -> float | None:
+        """The expected undiscounted return of the best agent, or None where it is not known."""
+        del params
+        return None
+
+    def random_decision_return(self, params: Params) -> float | None:
+        """The same for an agent that does all but the decision right, and decides by a coin."""
+        del params
+        return None
+
+    def script(self) -> Script | None:
+        """An agent that earns the optimal return, or None where nobody has written one."""
+        return None

@@ -1,0 +1,230 @@
+"""LookupTreeMaze: T-mazes in a row, each decided by an entry of a table seen once, at the start.
+
+Defined as in the paper's appendix "LookupTreeMaze Environment", with two errata: "right" is bounded
+by the current maze's length, and the number of mazes takes every integer of its range.
+"""
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
+
+from remanence._typing import Action, Flag, Key, Observation, Scalar
+from remanence.envs import _corridor as corridor
+from remanence.envs._draws import Seed, Word, integer_from, seed_from, sign_from, word_at
+from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.errors import InvalidOptionError
+
+INDEX_ENCODINGS = ("scalar", "one-hot")
+
+
+class LookupTreeMazeParams(eqx.Module):
+    """What may differ between the members of a batch.
+
+    `num_mazes` and `length` (of each maze, junction included) are numbers or pairs (low, high).
+    The time limit is `time_limit_factor` times the sum of the episode's lengths (10 is our choice,
+    the paper gives none); None turns it off.
+    """
+
+    num_mazes_low: Int[Array, "..."]
+    num_mazes_high: Int[Array, "..."]
+    length_low: Int[Array, "..."]
+    length_high: Int[Array, "..."]
+    limit_factor: Int[Array, "..."]
+
+    def __init__(self, num_mazes: Any = (1, 20), length: Any = (1, 3), time_limit_factor: Any = 10):
+        self.num_mazes_low, self.num_mazes_high = corridor.read_range("num_mazes", num_mazes)
+        self.length_low, self.length_high = corridor.read_range("length", length)
+        self.limit_factor = corridor.read_limit_factor(
+            time_limit_factor, self.num_mazes_high, self.length_high
+        )
+
+
+class LookupTreeMazeState(eqx.Module):
+    """`maze` counts from 0 and reaches `num_mazes` when the episode has terminated.
+
+    `entered` is true on the first step of each maze. Bit i of `table` is set where entry i is +1;
+    the mazes are functions of `seed`. `total_length` is the sum of the lengths of
+    the first `time + 1` mazes, and so of all of them long before a time limit can bind.
+    """
+
+    time: Int[Array, ""]
+    num_mazes: Int[Array, ""]
+    maze: Int[Array, ""]
+    length: Int[Array, ""]
+    position: Int[Array, ""]
+    goal: Int[Array, ""]
+    index: Int[Array, ""]
+    entered: Bool[Array, ""]
+    table: Int[Array, ""]
+    total_length: Int[Array, ""]
+    seed: Seed
+
+
+@dataclasses.dataclass(frozen=True)
+class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazeParams]):
+    """Observation: the table at the first step, the index on each maze's first step, the junction.
+
+    All are 0 elsewhere. The index is one number (the paper's letter, where 0 also means "none") or
+    a one-hot vector. Rewards are the T-maze's divided by the number of mazes. A terminal
+    observation is all zeros.
+    """
+
+    table_size: int = 4
+    index_encoding: str = "scalar"
+
+    Params: ClassVar[type] = LookupTreeMazeParams
+
+    def __post_init__(self):
+        if not isinstance(self.table_size, int) or not 2 <= self.table_size <= 30:
+            raise InvalidOptionError("table_size", self.table_size, "use an integer from 2 to 30")
+        if self.index_encoding not in INDEX_ENCODINGS:
+            known = " or ".join(map(repr, INDEX_ENCODINGS))
+            raise InvalidOptionError("index_encoding", self.index_encoding, f"use {known}")
+
+    @property
+    def num_actions(self) -> int:
+        return len(corridor.ACTION_NAMES)
+
+    @property
+    def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        one_hot = self.index_encoding == "one-hot"
+        index_high = [1.0] * self.table_size if one_hot else [self.table_size - 1.0]
+        low = [-1.0] * self.table_size + [0.0] * len(index_high) + [0.0]
+        high = [1.0] * self.table_size + index_high + [1.0]
+        return np.array(low, np.float32), np.array(high, np.float32)
+
+    def start(self, key: Key, params: LookupTreeMazeParams) -> LookupTreeMazeState:
+        seed = seed_from(key)
+        zero = jnp.zeros((), jnp.int32)
+        num_mazes_word, table_word = word_at(seed, zero), word_at(seed, zero + 1)
+        table = integer_from(table_word, zero + 1, zero + 2**self.table_size - 2)
+        length = _length_of(zero, seed, params)
+        goal, index = self._goal_of(zero, seed, table)
+        return LookupTreeMazeState(
+            time=zero,
+            num_mazes=integer_from(num_mazes_word, params.num_mazes_low, params.num_mazes_high),
+            maze=zero,
+            length=length,
+            position=zero,
+            goal=goal,
+            index=index,
+            entered=jnp.array(True),
+            table=table,
+            total_length=length,
+            seed=seed,
+        )
+
+    def advance(
+        self, key: Key, state: LookupTreeMazeState, action: Action, params: LookupTreeMazeParams
+    ) -> tuple[LookupTreeMazeState, Scalar, Flag, Flag]:
+        del key  # the mazes are deterministic once their seed is drawn
+        arm = corridor.choose_arm(state.position == state.length - 1, action)
+        reward = corridor.reward_arm(arm, state.goal) / state.num_mazes.astype(jnp.float32)
+        maze = state.maze + jnp.abs(arm)
+        terminated = maze == state.num_mazes
+        entered = (arm != 0) & ~terminated
+        length = _length_of(maze, state.seed, params)
+        goal, index = self._goal_of(maze, state.seed, state.table)
+        state = LookupTreeMazeState(
+            time=state.time + 1,
+            num_mazes=state.num_mazes,
+            maze=maze,
+            length=jnp.where(entered, length, state.length),
+            position=jnp.where(arm != 0, 0, corridor.move(state.position, state.length, action)),
+            goal=jnp.where(entered, goal, state.goal),
+            index=jnp.where(entered, index, state.index),
+            entered=entered,
+            table=state.table,
+            total_length=state.total_length + _revealed_length(state, params),
+            seed=state.seed,
+        )
+        truncated = corridor.out_of_time(state.time, params.limit_factor, state.total_length)
+        return state, reward, terminated, truncated
+
+    def observe(self, state: LookupTreeMazeState) -> Observation:
+        table = jnp.where(state.time == 0, self.table_entries(state), 0)
+        if self.index_encoding == "one-hot":
+            index = (jnp.arange(self.table_size) == state.index).astype(jnp.int32)
+        else:
+            index = state.index[None]
+        index = jnp.where(state.entered, index, 0)
+        at_junction = (state.position == state.length - 1) & (state.maze < state.num_mazes)
+        parts = [table, index, at_junction[None].astype(jnp.int32)]
+        return jnp.concatenate(parts).astype(jnp.float32)
+
+    def table_entries(self, state: LookupTreeMazeState) -> Int[Array, " table"]:
+        """The lookup table, an arm's sign for each index."""
+        return 2 * ((state.table >> jnp.arange(self.table_size)) & 1) - 1
+
+    def optimal_return(self, params: LookupTreeMazeParams) -> float:
+        del params
+        return corridor.REWARD_RIGHT_ARM
+
+    def random_decision_return(self, params: LookupTreeMazeParams) -> float:
+        del params
+        return corridor.RANDOM_DECISION_RETURN
+
+    def script(self) -> Script:
+        """Remember the table, look each index up in it, and take that arm at the junction."""
+
+        def act(memory: _Notes, observation: Observation) -> tuple[_Notes, Action]:
+            seen, index = observation[: self.table_size], observation[self.table_size : -1]
+            table = jnp.where(jnp.any(seen != 0), seen.astype(jnp.int32), memory.table)
+            # A scalar index of 0 looks like none, so the script counts on a maze to begin right
+            # after every decision.
+            entry = index[0].astype(jnp.int32) if index.size == 1 else jnp.argmax(index)
+            goal = jnp.where(memory.maze_begins, table[entry], memory.goal)
+            decides = observation[-1] > 0
+            decision = jnp.where(goal > 0, corridor.DOWN, corridor.UP)
+            return _Notes(table, goal, decides), jnp.where(decides, decision, corridor.RIGHT)
+
+        blank = jnp.zeros((), jnp.int32)
+        return Script(_Notes(jnp.zeros(self.table_size, jnp.int32), blank, jnp.array(True)), act)
+
+    def _goal_of(
+        self, maze: Int[Array, ""], seed: Seed, table: Int[Array, ""]
+    ) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """A goal by a fair coin, then an index uniform among the table's entries equal to it."""
+        _, goal_word, index_word = _words_of(maze, seed)
+        goal = sign_from(goal_word)
+        equal = jnp.where(goal > 0, table, ~table)
+        counts = [
+            jax.lax.population_count(equal & (2**size - 1))
+            for size in range(1, self.table_size + 1)
+        ]
+        rank = integer_from(index_word, jnp.int32(1), counts[-1])
+        # The entry of that rank comes after all those where the count has not yet reached it.
+        return goal, sum(((count < rank).astype(jnp.int32) for count in counts), jnp.int32(0))
+
+
+class _Notes(NamedTuple):
+    table: Int[Array, " table"]
+    goal: Int[Array, ""]
+    maze_begins: Bool[Array, ""]
+
+
+def _words_of(maze: Int[Array, ""], seed: Seed) -> tuple[Word, Word, Word]:
+    """The random words of one maze: for its length, its goal and its index."""
+    first = 2 + 3 * maze  # words 0 and 1 are the episode's
+    return word_at(seed, first), word_at(seed, first + 1), word_at(seed, first + 2)
+
+
+def _length_of(maze: Int[Array, ""], seed: Seed, params: LookupTreeMazeParams) -> Int[Array, ""]:
+    return integer_from(_words_of(maze, seed)[0], params.length_low, params.length_high)
+
+
+def _revealed_length(state: LookupTreeMazeState, params: LookupTreeMazeParams) -> Int[Array, ""]:
+    """The length that this step adds to `total_length`.
+
+    The time limit needs the sum of all lengths, and adding them up at the reset would cost as much
+    as there are mazes. One maze a step is enough: all are known after `num_mazes` steps, and the
+    limit is at least one step for each maze.
+    """
+    maze = state.time + 1
+    length = _length_of(maze, state.seed, params)
+    return jnp.where(maze < state.num_mazes, length, 0)

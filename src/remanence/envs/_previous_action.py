@@ -1,0 +1,70 @@
+"""An environment whose observation also tells the agent what it did last."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from remanence._typing import Action, Flag, Key, Observation, Scalar
+from remanence.envs._environment import AbstractEnvironment, Script
+
+
+class PreviousActionState(eqx.Module):
+    """The wrapped state, and the last action one-hot: zeros where an episode opens."""
+
+    inner: Any
+    action: Float[Array, " actions"]
+
+
+@dataclasses.dataclass(frozen=True)
+class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
+    """Appends the previous action, one-hot, to every observation.
+
+    Wrapping the environment rather than the network leaves learner, evaluation and analysis as
+    they are: the idle input is then the corridor observation with "right".
+    """
+
+    inner: AbstractEnvironment
+
+    @property
+    def default_params(self) -> Any:
+        return self.inner.default_params
+
+    @property
+    def num_actions(self) -> int:
+        return self.inner.num_actions
+
+    @property
+    def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        low, high = self.inner.observation_bounds
+        zeros = np.zeros(self.num_actions, np.float32)
+        return np.concatenate([low, zeros]), np.concatenate([high, zeros + 1])
+
+    def start(self, key: Key, params: Any) -> PreviousActionState:
+        return PreviousActionState(self.inner.start(key, params), jnp.zeros(self.num_actions))
+
+    def advance(
+        self, key: Key, state: PreviousActionState, action: Action, params: Any
+    ) -> tuple[PreviousActionState, Scalar, Flag, Flag]:
+        inner, *outcome = self.inner.advance(key, state.inner, action, params)
+        return PreviousActionState(inner, jax.nn.one_hot(action, self.num_actions)), *outcome
+
+    def observe(self, state: PreviousActionState) -> Observation:
+        return jnp.concatenate([self.inner.observe(state.inner), state.action])
+
+    def optimal_return(self, params: Any) -> float | None:
+        return self.inner.optimal_return(params)
+
+    def random_decision_return(self, params: Any) -> float | None:
+        return self.inner.random_decision_return(params)
+
+    def script(self) -> Script | None:
+        script = self.inner.script()
+        if script is None:
+            return None
+        size = self.inner.observation_size
+        return Script(script.memory, lambda memory, seen: script.act(memory, seen[:size]))

@@ -1,0 +1,115 @@
+"""The T-maze: a cue at the start of a corridor says which arm at its end holds the reward.
+
+After Bakker (2001); defined as in the paper's appendix "T-maze Environment".
+"""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from remanence._typing import Action, Flag, Key, Observation, Scalar
+from remanence.envs import _corridor as corridor
+from remanence.envs._draws import integer_from, sign_from
+from remanence.envs._environment import AbstractEnvironment, Script
+
+
+class TMazeParams(eqx.Module):
+    """What may differ between the members of a batch.
+
+    `length` is the number of corridor cells, junction included: one number, or a pair (low, high)
+    from which every episode draws its own. The time limit is `time_limit_factor` times the
+    episode's length (10 is our choice, the paper gives none); None turns it off.
+    """
+
+    length_low: Int[Array, "..."]
+    length_high: Int[Array, "..."]
+    limit_factor: Int[Array, "..."]
+
+    def __init__(self, length: Any = (1, 3), time_limit_factor: Any = 10):
+        self.length_low, self.length_high = corridor.read_range("length", length)
+        self.limit_factor = corridor.read_limit_factor(time_limit_factor, self.length_high)
+
+
+class TMazeState(eqx.Module):
+    """`arm` is 0 in the corridor and the arm's sign once the episode has terminated."""
+
+    time: Int[Array, ""]
+    length: Int[Array, ""]
+    position: Int[Array, ""]
+    goal: Int[Array, ""]
+    arm: Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
+    """Observation: the goal (-1 up, +1 down) at the first step, else 0; 1 at the junction, else 0.
+
+    Actions are right, up, left, down. Up or down at the junction terminates. The arms are not the
+    junction: a terminal observation is all zeros.
+    """
+
+    Params: ClassVar[type] = TMazeParams
+
+    @property
+    def num_actions(self) -> int:
+        return len(corridor.ACTION_NAMES)
+
+    @property
+    def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([-1, 0], np.float32), np.array([1, 1], np.float32)
+
+    def start(self, key: Key, params: TMazeParams) -> TMazeState:
+        length_word, goal_word = jax.random.bits(key, (2,))
+        zero = jnp.zeros((), jnp.int32)
+        return TMazeState(
+            time=zero,
+            length=integer_from(length_word, params.length_low, params.length_high),
+            position=zero,
+            goal=sign_from(goal_word),
+            arm=zero,
+        )
+
+    def advance(
+        self, key: Key, state: TMazeState, action: Action, params: TMazeParams
+    ) -> tuple[TMazeState, Scalar, Flag, Flag]:
+        del key  # the maze is deterministic once it is drawn
+        arm = corridor.choose_arm(state.position == state.length - 1, action)
+        reward = corridor.reward_arm(arm, state.goal)
+        state = TMazeState(
+            time=state.time + 1,
+            length=state.length,
+            position=corridor.move(state.position, state.length, action),
+            goal=state.goal,
+            arm=arm,
+        )
+        truncated = corridor.out_of_time(state.time, params.limit_factor, state.length)
+        return state, reward, arm != 0, truncated
+
+    def observe(self, state: TMazeState) -> Observation:
+        cue = jnp.where(state.time == 0, state.goal, 0)
+        at_junction = (state.position == state.length - 1) & (state.arm == 0)
+        return jnp.stack([cue, at_junction.astype(jnp.int32)]).astype(jnp.float32)
+
+    def optimal_return(self, params: TMazeParams) -> float:
+        del params
+        return corridor.REWARD_RIGHT_ARM
+
+    def random_decision_return(self, params: TMazeParams) -> float:
+        del params
+        return corridor.RANDOM_DECISION_RETURN
+
+    def script(self) -> Script:
+        """Remember the cue, walk right, and take its arm at the junction."""
+
+        def act(goal: Int[Array, ""], observation: Observation) -> tuple[Int[Array, ""], Action]:
+            cue, at_junction = observation
+            goal = jnp.where(cue != 0, cue.astype(jnp.int32), goal)
+            decision = jnp.where(goal > 0, corridor.DOWN, corridor.UP)
+            return goal, jnp.where(at_junction > 0, decision, corridor.RIGHT)
+
+        return Script(memory=jnp.zeros((), jnp.int32), act=act)

@@ -1,0 +1,35 @@
+"""Errors that tell a user what was wrong, what was received and what to do about it."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class RemanenceError(Exception):
+    """Base of every error that remanence raises on purpose."""
+
+
+class InvalidOptionError(RemanenceError, ValueError):
+    """An option has a value that cannot work."""
+
+    def __init__(self, option: str, received: object, remedy: str):
+        super().__init__(f"{option} = {received!r} is not possible: {remedy}.")
+
+
+class UnknownNameError(RemanenceError, LookupError):
+    """A name that nothing is known by; the message proposes the nearest known one."""
+
+    def __init__(self, kind: str, received: str, known: Iterable[str]):
+        names = sorted(known)
+        near = difflib.get_close_matches(received.lower(), names, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.")
+
+
+class MissingDependencyError(RemanenceError, ImportError):
+    """A feature needs a package that is installed only on request."""
+
+    def __init__(self, feature: str, package: str, extra: str):
+        super().__init__(
+            f"{feature} needs the package {package!r}, which is not installed: "
+            f"run `pip install 'remanence[{extra}]'`."
+        )
