@@ -5,7 +5,6 @@ Positions run from 0 to length - 1, where the junction is. An arm is -1 (up), +1
 """
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -77,12 +76,14 @@ def read_limit_factor(value: Any, *sizes: Int[Array, "..."]) -> Int[Array, "..."
     factor = _read_integers(option, value)
     _demand(option, value, "use 1 or more, or None for no limit", factor, lambda x: x >= 1)
     remedy = "the limit in steps must fit 31 bits; use a smaller factor, or None for no limit"
-    _demand(option, value, remedy, (factor, *sizes), lambda numbers: _product(numbers) < 2**31)
+    _demand(
+        option,
+        value,
+        remedy,
+        (factor, *sizes),
+        lambda numbers: math.prod(number.astype(float) for number in numbers) < 2**31,
+    )
     return factor
-
-
-def _product(numbers: Iterable[np.ndarray]) -> np.ndarray:
-    return math.prod((number.astype(float) for number in numbers), start=np.ones(()))
 
 
 def _read_integers(option: str, value: Any) -> Int[Array, "..."]:
