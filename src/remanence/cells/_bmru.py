@@ -1,0 +1,111 @@
+"""The bistable memory recurrent unit (De Geeter et al. 2026), written from its equations alone.
+
+Its forward pass is exact; how gradients pass through its steps is our choice.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from remanence._keys import derive_key
+from remanence._typing import Key
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell
+from remanence.cells._weights import Projection
+from remanence.errors import InvalidOptionError, UnknownNameError
+
+Values = Float[Array, "*shape"]
+
+# Each stands for the derivative of the Heaviside step at u, bounded and 1 at u = 0.
+SURROGATES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
+    {
+        "arctan": lambda u: 1 / (1 + (math.pi * u) ** 2),
+        "triangle": lambda u: jnp.maximum(0, 1 - jnp.abs(u)),
+        "box": lambda u: (jnp.abs(u) < 1).astype(u.dtype),
+    }
+)
+
+
+class BMRU(AbstractGatedCell, AbstractLinearCell):
+    """Each unit holds +α or -α until an input larger than its threshold sets it anew.
+
+        n = W_n x + b_n
+        β = |W_β x + b_β|
+        z = H(|n| - β)
+        h <- z * S(n) * α + (1 - z) * h
+
+    with H(0) = 0 and S(0) = +1. `inputs` stacks n and β in that order. Backward,
+    H has the derivative `surrogate(u / surrogate_width)` and S twice that.
+    """
+
+    inputs: Projection
+    alpha: Float[Array, " state"]
+    surrogate: str = eqx.field(static=True)
+    surrogate_width: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        input_size: int,
+        state_size: int,
+        *,
+        key: Key,
+        surrogate: str = "arctan",
+        surrogate_width: float = 1.0,
+        initial_alpha: float = 1.0,
+        initial_threshold: float = 0.5,
+    ):
+        if surrogate not in SURROGATES:
+            raise UnknownNameError("surrogate", surrogate, SURROGATES)
+        for option, value in [
+            ("surrogate_width", surrogate_width),
+            ("initial_threshold", initial_threshold),
+        ]:
+            if not value > 0:
+                raise InvalidOptionError(option, value, "use a number above 0")
+        self.surrogate = surrogate
+        self.surrogate_width = surrogate_width
+        inputs = Projection("nβ", input_size, state_size, key=derive_key(key, "input"))
+        self.inputs = eqx.tree_at(
+            lambda it: it.bias, inputs, inputs.bias.at[1].set(initial_threshold)
+        )
+        self.alpha = jnp.full(state_size, initial_alpha)
+
+    def coefficients(
+        self, projected: Float[Array, "2 state"]
+    ) -> tuple[Float[Array, " state"], Float[Array, " state"]]:
+        n, threshold = projected[0], jnp.abs(projected[1])
+        z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
+        return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def heaviside(u: Values, surrogate: str, width: float) -> Values:
+    """1 above 0, else 0; its derivative is the surrogate's."""
+    return (u > 0).astype(u.dtype)
+
+
+@heaviside.defjvp
+def _heaviside_jvp(
+    surrogate: str, width: float, primals: tuple[Values], tangents: tuple[Values]
+) -> tuple[Values, Values]:
+    (u,), (du,) = primals, tangents
+    return heaviside(u, surrogate, width), SURROGATES[surrogate](u / width) * du
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def sign(u: Values, surrogate: str, width: float) -> Values:
+    """+1 from 0 upwards, else -1; its derivative is twice the surrogate's."""
+    return jnp.where(u >= 0, 1, -1).astype(u.dtype)
+
+
+@sign.defjvp
+def _sign_jvp(
+    surrogate: str, width: float, primals: tuple[Values], tangents: tuple[Values]
+) -> tuple[Values, Values]:
+    (u,), (du,) = primals, tangents
+    return sign(u, surrogate, width), 2 * SURROGATES[surrogate](u / width) * du

@@ -1,0 +1,71 @@
+"""The bistable recurrent cell and its neuromodulated variant (Vecoven, Ernst and Drion 2021)."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from remanence._keys import derive_key
+from remanence._typing import Key
+from remanence.cells._cell import AbstractGatedCell
+from remanence.cells._weights import Projection, xavier_gates
+
+
+class BRC(AbstractGatedCell):
+    """Bistable recurrent cell: each unit feeds back on itself alone.
+
+        r = 1 + tanh(W_r x + w_r * h + b_r)
+        z = σ(W_z x + w_z * h + b_z)
+        n = tanh(W_n x + r * h + b_n)
+        h <- z * h + (1 - z) * n
+
+    `inputs` stacks the gates in the order r, z, n; `recurrent_weight` r and z.
+    """
+
+    inputs: Projection
+    recurrent_weight: Float[Array, "2 state"]
+
+    def __init__(self, input_size: int, state_size: int, *, key: Key):
+        self.inputs = Projection("rzn", input_size, state_size, key=derive_key(key, "input"))
+        self.recurrent_weight = jnp.ones((2, state_size))
+
+    def update(
+        self, projected: Float[Array, "3 state"], state: Float[Array, " state"]
+    ) -> Float[Array, " state"]:
+        return _update_bistable(projected, self.recurrent_weight * state[None], state)
+
+
+class NBRC(AbstractGatedCell):
+    """Neuromodulated bistable recurrent cell: the gates, not the candidate, see all units.
+
+        r = 1 + tanh(W_xr x + W_hr h + b_r)
+        z = σ(W_xz x + W_hz h + b_z)
+        n = tanh(W_n x + r * h + b_n)
+        h <- z * h + (1 - z) * n
+
+    `inputs` stacks the gates in the order r, z, n; `recurrent_weight` r and z.
+    """
+
+    inputs: Projection
+    recurrent_weight: Float[Array, "2 state state"]
+
+    def __init__(self, input_size: int, state_size: int, *, key: Key):
+        self.inputs = Projection("rzn", input_size, state_size, key=derive_key(key, "input"))
+        recurrent_key = derive_key(key, "recurrent")
+        self.recurrent_weight = xavier_gates(recurrent_key, "rz", state_size, state_size)
+
+    def update(
+        self, projected: Float[Array, "3 state"], state: Float[Array, " state"]
+    ) -> Float[Array, " state"]:
+        return _update_bistable(projected, self.recurrent_weight @ state, state)
+
+
+def _update_bistable(
+    projected: Float[Array, "3 state"],
+    recurrent: Float[Array, "2 state"],
+    state: Float[Array, " state"],
+) -> Float[Array, " state"]:
+    """The update that both cells share, given the recurrent share of the gates r and z."""
+    r = 1 + jnp.tanh(projected[0] + recurrent[0])
+    z = jax.nn.sigmoid(projected[1] + recurrent[1])
+    n = jnp.tanh(projected[2] + r * state)
+    return z * state + (1 - z) * n

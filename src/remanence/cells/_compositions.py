@@ -1,0 +1,139 @@
+"""Cells made of cells: one after another, or side by side on the same input."""
+
+import abc
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from remanence.cells._cell import AbstractCell, State
+from remanence.errors import InvalidOptionError
+
+
+class _AbstractComposition(AbstractCell):
+    """Several cells whose states are concatenated into one vector."""
+
+    cells: eqx.AbstractVar[tuple[AbstractCell, ...]]
+
+    @property
+    def input_size(self) -> int:
+        return self.cells[0].input_size
+
+    @property
+    def state_size(self) -> int:
+        return sum(cell.state_size for cell in self.cells)
+
+    def initial_state(self) -> State:
+        return jnp.concatenate([cell.initial_state() for cell in self.cells])
+
+    def split(self, state: State) -> list[Float[Array, " part"]]:
+        """The states of the cells, from the concatenated one."""
+        ends = itertools.accumulate(cell.state_size for cell in self.cells)
+        return jnp.split(state, list(ends)[:-1])
+
+    @abc.abstractmethod
+    def run(
+        self,
+        inputs: Float[Array, "time input"],
+        first: Bool[Array, " time"],
+        state: State,
+        method: str = "auto",
+    ) -> Float[Array, "time state"]: ...
+
+
+class Stack(_AbstractComposition):
+    """Cells in sequence: each reads the output of the one before, the last one's is read."""
+
+    cells: tuple[AbstractCell, ...]
+
+    def __init__(self, cells: Sequence[AbstractCell]):
+        self.cells = _check_cells(cells)
+        for below, above in itertools.pairwise(self.cells):
+            if above.input_size != below.output_size:
+                raise InvalidOptionError(
+                    "cells",
+                    [(cell.input_size, cell.output_size) for cell in self.cells],
+                    "each cell's input size must be the output size of the cell before it",
+                )
+
+    @property
+    def output_size(self) -> int:
+        return self.cells[-1].output_size
+
+    def read(self, state: State) -> Float[Array, " output"]:
+        return self.cells[-1].read(self.split(state)[-1])
+
+    def project(self, input: Float[Array, " input"]) -> Any:
+        return self.cells[0].project(input)
+
+    def update(self, projected: Any, state: State) -> State:
+        bottom, *above = self.cells
+        part, *parts_above = self.split(state)
+        states = [bottom.update(projected, part)]
+        output = bottom.read(states[-1])
+        for cell, part in zip(above, parts_above, strict=True):
+            states.append(cell.step(output, part))
+            output = cell.read(states[-1])
+        return jnp.concatenate(states)
+
+    def run(
+        self,
+        inputs: Float[Array, "time input"],
+        first: Bool[Array, " time"],
+        state: State,
+        method: str = "auto",
+    ) -> Float[Array, "time state"]:
+        """Layer by layer, each over the whole sequence."""
+        states = []
+        for cell, part in zip(self.cells, self.split(state), strict=True):
+            states.append(cell.run(inputs, first, part, method))
+            inputs = jax.vmap(cell.read)(states[-1])
+        return jnp.concatenate(states, axis=1)
+
+
+class Parallel(_AbstractComposition):
+    """Cells side by side on the same input, their outputs concatenated."""
+
+    cells: tuple[AbstractCell, ...]
+
+    def __init__(self, cells: Sequence[AbstractCell]):
+        self.cells = _check_cells(cells)
+        sizes = [cell.input_size for cell in self.cells]
+        if len(set(sizes)) > 1:
+            raise InvalidOptionError("cells", sizes, "all cells must have the same input size")
+
+    @property
+    def output_size(self) -> int:
+        return sum(cell.output_size for cell in self.cells)
+
+    def read(self, state: State) -> Float[Array, " output"]:
+        parts = zip(self.cells, self.split(state), strict=True)
+        return jnp.concatenate([cell.read(part) for cell, part in parts])
+
+    def project(self, input: Float[Array, " input"]) -> tuple[Any, ...]:
+        return tuple(cell.project(input) for cell in self.cells)
+
+    def update(self, projected: tuple[Any, ...], state: State) -> State:
+        parts = zip(self.cells, projected, self.split(state), strict=True)
+        return jnp.concatenate([cell.update(projected, part) for cell, projected, part in parts])
+
+    def run(
+        self,
+        inputs: Float[Array, "time input"],
+        first: Bool[Array, " time"],
+        state: State,
+        method: str = "auto",
+    ) -> Float[Array, "time state"]:
+        """Each cell over the whole sequence."""
+        parts = zip(self.cells, self.split(state), strict=True)
+        return jnp.concatenate([cell.run(inputs, first, part, method) for cell, part in parts], 1)
+
+
+def _check_cells(cells: Sequence[AbstractCell]) -> tuple[AbstractCell, ...]:
+    if not cells:
+        raise InvalidOptionError("cells", cells, "give at least one cell")
+    return tuple(cells)

@@ -1,0 +1,31 @@
+"""minGRU (Feng et al. 2024), in the form without the positivity transform."""
+
+import jax
+from jaxtyping import Array, Float
+
+from remanence._keys import derive_key
+from remanence._typing import Key
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell
+from remanence.cells._weights import Projection
+
+
+class MinGRU(AbstractGatedCell, AbstractLinearCell):
+    """A GRU whose gate and candidate see the input alone; monostable by construction.
+
+        z = σ(W_z x + b_z)
+        n = W_n x + b_n
+        h <- z * h + (1 - z) * n
+
+    `inputs` stacks z and n in that order.
+    """
+
+    inputs: Projection
+
+    def __init__(self, input_size: int, state_size: int, *, key: Key):
+        self.inputs = Projection("zn", input_size, state_size, key=derive_key(key, "input"))
+
+    def coefficients(
+        self, projected: Float[Array, "2 state"]
+    ) -> tuple[Float[Array, " state"], Float[Array, " state"]]:
+        z, n = jax.nn.sigmoid(projected[0]), projected[1]
+        return z, (1 - z) * n

@@ -1,0 +1,64 @@
+"""Cells by name. To add one, write its file and register it here."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from remanence._keys import derive_key
+from remanence._registry import Registry, check_options
+from remanence._typing import Key
+from remanence.cells._bmru import BMRU
+from remanence.cells._brc import BRC, NBRC
+from remanence.cells._cell import AbstractCell
+from remanence.cells._compositions import Parallel
+from remanence.cells._gru import GRU
+from remanence.cells._mingru import MinGRU
+from remanence.cells._weights import check_size
+from remanence.errors import InvalidOptionError
+
+# A factory is called as `factory(input_size, state_size, key=key, **options)`; a cell class is one.
+CellFactory = Callable[..., AbstractCell]
+
+registry: Registry[CellFactory] = Registry("cell")
+register = registry.register
+
+
+def make_hybrid(input_size: int, state_size: int, *, key: Key, **bmru_options: Any) -> Parallel:
+    """BMRU and minGRU of half width each on the same input, as `Parallel`."""
+    if check_size("state_size", state_size) % 2:
+        raise InvalidOptionError("state_size", state_size, "a hybrid's must be even")
+    half = state_size // 2
+    check_options("hybrid", bmru_options, list_options("bmru"))
+    return Parallel(
+        [
+            BMRU(input_size, half, key=derive_key(key, "bmru"), **bmru_options),
+            MinGRU(input_size, half, key=derive_key(key, "mingru")),
+        ]
+    )
+
+
+register("gru", GRU)
+register("brc", BRC)
+register("nbrc", NBRC)
+register("mingru", MinGRU)
+register("bmru", BMRU)
+register("hybrid", make_hybrid)
+
+
+def make(name: str, input_size: int, state_size: int, *, key: Key, **options: Any) -> AbstractCell:
+    """The cell of that name with fresh weights; `options` are the cell's own."""
+    factory = registry[name]
+    if not _takes_any_option(factory):
+        check_options(name, options, list_options(name))
+    return factory(input_size, state_size, key=key, **options)
+
+
+def list_options(name: str) -> dict[str, Any]:
+    """The options of a cell beyond its sizes and key, with their defaults."""
+    parameters = inspect.signature(registry[name]).parameters.values()
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "key"]
+    return {parameter.name: parameter.default for parameter in keywords}
+
+
+def _takes_any_option(factory: CellFactory) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(factory).parameters.values())

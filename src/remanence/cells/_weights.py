@@ -1,0 +1,53 @@
+"""The weights of cells and how they start. The paper does not say how; these choices are ours."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from remanence._keys import derive_key
+from remanence._typing import Key
+from remanence.errors import InvalidOptionError
+
+_xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+_orthogonal = jax.nn.initializers.orthogonal()
+
+
+class Projection(eqx.Module):
+    """What every gate sees of the input, W x + b, gates stacked in a cell's own order."""
+
+    weight: Float[Array, "gates state input"]
+    bias: Float[Array, "gates state"]
+
+    def __init__(self, gates: Sequence[str], input_size: int, state_size: int, *, key: Key):
+        check_size("input_size", input_size)
+        check_size("state_size", state_size)
+        self.weight = xavier_gates(key, gates, state_size, input_size)
+        self.bias = jnp.zeros((len(gates), state_size))
+
+    def __call__(self, input: Float[Array, " input"]) -> Float[Array, "gates state"]:
+        return self.weight @ input + self.bias
+
+
+def xavier_gates(
+    key: Key, gates: Iterable[str], rows: int, columns: int
+) -> Float[Array, "gates {rows} {columns}"]:
+    """One Xavier-uniform matrix for each gate (Glorot and Bengio 2010)."""
+    return jnp.stack([_xavier(derive_key(key, gate), (rows, columns)) for gate in gates])
+
+
+def orthogonal_gates(
+    key: Key, gates: Iterable[str], size: int
+) -> Float[Array, "gates {size} {size}"]:
+    """One orthogonal matrix for each gate (Saxe et al. 2014)."""
+    return jnp.stack([_orthogonal(derive_key(key, gate), (size, size)) for gate in gates])
+
+
+def check_size(option: str, value: Any) -> int:
+    """A size that is a whole number of 1 or more."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidOptionError(option, value, "use a whole number of 1 or more")
+    return value
