@@ -1,0 +1,10 @@
+"""Encoder -> cell -> head: the paper's three networks, described by data."""
+
+from remanence.networks._architecture import ARCHITECTURES as ARCHITECTURES
+from remanence.networks._architecture import Architecture as Architecture
+from remanence.networks._architecture import make_architecture as make_architecture
+from remanence.networks._network import Network as Network
+from remanence.networks._network import make_policy as make_policy
+from remanence.networks._network import make_value as make_value
+from remanence.networks._parameters import ParameterCount as ParameterCount
+from remanence.networks._parameters import count_parameters as count_parameters

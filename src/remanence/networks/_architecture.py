@@ -1,0 +1,98 @@
+"""A network as data: a few numbers that can be written to JSON and read back."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from remanence._registry import check_options
+from remanence.errors import InvalidOptionError, UnknownNameError
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """Encoder -> cell(s) -> head; sizes are widths of layers, from the input to the output.
+
+    The encoder's and the head's layers are dense with ReLU; the output layer is not counted. With
+    `skip`, the encoder's output is added to the last cell's and a ReLU follows. Dropout, where its
+    rate is not 0, follows every layer but the last, and is on in updates only.
+    """
+
+    cell: str = "gru"
+    state_size: int = 5
+    num_layers: int = 1
+    encoder: Sequence[int] = ()
+    head: Sequence[int] = (20, 10)
+    skip: bool = False
+    dropout: float = 0.0
+    cell_options: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
+
+    def __post_init__(self):
+        # Lists and mappings, as JSON has them, become tuples so that a description is hashable.
+        object.__setattr__(self, "encoder", tuple(self.encoder))
+        object.__setattr__(self, "head", tuple(self.head))
+        options = self.cell_options
+        pairs = options.items() if isinstance(options, Mapping) else options
+        object.__setattr__(self, "cell_options", tuple(sorted((k, v) for k, v in pairs)))
+        self._validate()
+
+    def _validate(self) -> None:
+        sizes = [("state_size", self.state_size), ("num_layers", self.num_layers)]
+        sizes += [("encoder", size) for size in self.encoder]
+        sizes += [("head", size) for size in self.head]
+        for option, size in sizes:
+            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+                raise InvalidOptionError(option, size, "use whole numbers of 1 or more")
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise InvalidOptionError(
+                "dropout", self.dropout, "use a rate from 0 up to, not with, 1"
+            )
+        if self.skip and (not self.encoder or self.encoder[-1] != self.state_size):
+            raise InvalidOptionError(
+                "encoder",
+                list(self.encoder),
+                f"with skip, its last size must be the state size, {self.state_size}",
+            )
+
+    def to_json(self) -> str:
+        """The description as JSON text."""
+        fields = dataclasses.asdict(self) | {"cell_options": dict(self.cell_options)}
+        return json.dumps(fields, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Architecture":
+        """Read what `to_json` wrote."""
+        try:
+            fields = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InvalidOptionError(
+                "architecture", text[:60], f"this is not JSON ({error})"
+            ) from error
+        if not isinstance(fields, dict):
+            raise InvalidOptionError("architecture", fields, "give a JSON object")
+        check_options("architecture", fields, [field.name for field in dataclasses.fields(cls)])
+        return cls(**fields)
+
+
+# The three networks of the paper's appendix "Training Procedure and Hyperparameters".
+ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
+    {
+        "tmaze": Architecture(),
+        "deep-mingru": Architecture(
+            cell="mingru", state_size=128, num_layers=4, encoder=(128,), head=(64, 16), skip=True
+        ),
+        "lookup-tree": Architecture(
+            state_size=128, encoder=(128,), head=(64, 16), skip=True, dropout=0.1
+        ),
+    }
+)
+
+
+def make_architecture(name: str, **changes: Any) -> Architecture:
+    """One of the paper's architectures, with any of its fields changed: `cell="bmru"`."""
+    if name not in ARCHITECTURES:
+        raise UnknownNameError("architecture", name, ARCHITECTURES)
+    fields = [field.name for field in dataclasses.fields(Architecture)]
+    check_options("architecture", changes, fields)
+    return dataclasses.replace(ARCHITECTURES[name], **changes)

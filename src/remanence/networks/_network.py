@@ -1,0 +1,157 @@
+"""Encoder -> cell -> head as one module, and the policy and value networks built from it."""
+
+import itertools
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from remanence._keys import derive_key
+from remanence._typing import Key, Observation
+from remanence.cells import AbstractCell, Stack
+from remanence.cells import make as make_cell
+from remanence.networks._architecture import Architecture
+
+State = Float[Array, " state"]
+Features = Float[Array, " features"]
+Output = Float[Array, " output"]
+
+POLICY_GAIN = 0.01
+VALUE_GAIN = 1.0
+
+
+class Network(eqx.Module):
+    """A recurrent network over one unbatched sequence.
+
+    A key turns dropout on; acting and evaluation give none.
+    """
+
+    encoder: tuple[eqx.nn.Linear, ...]
+    cell: AbstractCell
+    head: tuple[eqx.nn.Linear, ...]
+    output: eqx.nn.Linear
+    skip: bool = eqx.field(static=True)
+    dropout: float = eqx.field(static=True)
+
+    def initial_state(self) -> State:
+        """The state that opens an episode."""
+        return self.cell.initial_state()
+
+    def encode(self, observation: Observation, key: Key | None = None) -> Features:
+        """What the cell sees of an observation."""
+        return self._apply_dense(self.encoder, observation, key, "encoder")
+
+    def decode(self, features: Features, state: State, key: Key | None = None) -> Output:
+        """The output, from what the cell saw last and the state it is in."""
+        hidden = self._drop(self.cell.read(state), key, "cell")
+        if self.skip:
+            hidden = self._drop(jax.nn.relu(features + hidden), key, "skip")
+        return self.output(self._apply_dense(self.head, hidden, key, "head"))
+
+    def step(self, observation: Observation, state: State) -> tuple[Output, State]:
+        """One step of acting."""
+        features = self.encode(observation)
+        state = self.cell.step(features, state)
+        return self.decode(features, state), state
+
+    def run(
+        self,
+        observations: Float[Array, "time observation"],
+        first: Bool[Array, " time"],
+        state: State,
+        *,
+        key: Key | None = None,
+        method: str = "auto",
+    ) -> tuple[Float[Array, "time output"], Float[Array, "time state"]]:
+        """All outputs and states of a sequence, reset before each observation `first` marks.
+
+        Only the recurrence is sequential; encoder and head see all steps at once.
+        """
+        keys = None if key is None else jax.random.split(key, len(observations))
+        features = jax.vmap(self.encode)(observations, keys)
+        states = self.cell.run(features, first, state, method)
+        return jax.vmap(self.decode)(features, states, keys), states
+
+    def _apply_dense(
+        self,
+        layers: tuple[eqx.nn.Linear, ...],
+        hidden: Float[Array, " entering"],
+        key: Key | None,
+        part: str,
+    ) -> Float[Array, " leaving"]:
+        for number, layer in enumerate(layers):
+            hidden = self._drop(jax.nn.relu(layer(hidden)), key, f"{part} {number}")
+        return hidden
+
+    def _drop(self, hidden: Features, key: Key | None, layer: str) -> Features:
+        if key is None or self.dropout == 0:
+            return hidden
+        kept = jax.random.bernoulli(derive_key(key, layer), 1 - self.dropout, hidden.shape)
+        return jnp.where(kept, hidden / (1 - self.dropout), 0)
+
+
+def make_policy(
+    architecture: Architecture, observation_size: int, num_actions: int, *, key: Key
+) -> Network:
+    """A policy network: one logit for each action, nearly equal at the start."""
+    return _make_network(architecture, observation_size, num_actions, POLICY_GAIN, key)
+
+
+def make_value(architecture: Architecture, observation_size: int, *, key: Key) -> Network:
+    """A value network, which shares nothing with the policy."""
+    return _make_network(architecture, observation_size, 1, VALUE_GAIN, key)
+
+
+def _make_network(
+    architecture: Architecture,
+    observation_size: int,
+    output_size: int,
+    output_gain: float,
+    key: Key,
+) -> Network:
+    """Dense layers start orthogonal, as CleanRL's do (Huang et al. 2022), with zero biases."""
+    encoder = _make_dense(derive_key(key, "encoder"), (observation_size, *architecture.encoder))
+    encoded_size = architecture.encoder[-1] if architecture.encoder else observation_size
+    cell = _make_recurrent(derive_key(key, "cell"), architecture, encoded_size)
+    head = _make_dense(derive_key(key, "head"), (cell.output_size, *architecture.head))
+    head_size = architecture.head[-1] if architecture.head else cell.output_size
+    return Network(
+        encoder=encoder,
+        cell=cell,
+        head=head,
+        output=_make_linear(derive_key(key, "output"), head_size, output_size, output_gain),
+        skip=architecture.skip,
+        dropout=architecture.dropout,
+    )
+
+
+def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> AbstractCell:
+    sizes = [input_size] + [architecture.state_size] * (architecture.num_layers - 1)
+    cells = [
+        make_cell(
+            architecture.cell,
+            size,
+            architecture.state_size,
+            key=derive_key(key, f"layer {number}"),
+            **dict(architecture.cell_options),
+        )
+        for number, size in enumerate(sizes)
+    ]
+    return cells[0] if len(cells) == 1 else Stack(cells)
+
+
+def _make_dense(key: Key, sizes: tuple[int, ...]) -> tuple[eqx.nn.Linear, ...]:
+    return tuple(
+        _make_linear(derive_key(key, f"layer {number}"), *pair, gain=math.sqrt(2))
+        for number, pair in enumerate(itertools.pairwise(sizes))
+    )
+
+
+def _make_linear(key: Key, input_size: int, output_size: int, gain: float) -> eqx.nn.Linear:
+    weight = jax.nn.initializers.orthogonal(gain)(key, (output_size, input_size))
+    layer = eqx.nn.Linear(input_size, output_size, key=key)
+    return eqx.tree_at(
+        lambda linear: (linear.weight, linear.bias), layer, (weight, jnp.zeros(output_size))
+    )
