@@ -1,0 +1,50 @@
+# Two commands do everything, virtual environment included: `make demo` and `make test`.
+# Both can be run again at any time; what is installed already is not installed twice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help demo test lint types tests clean
+
+help:
+	@echo "make demo   play both environments with an untrained agent of every cell"
+	@echo "make test   run all checks: lint, types, tests"
+	@echo "make clean  remove the virtual environment and caches"
+
+demo: $(VENV)/.installed
+	$(BIN)/remanence demo
+
+test: lint types tests
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed-dev
+	$(BIN)/pyright
+
+tests: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --numprocesses auto
+
+$(VENV)/.python:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+	  echo "remanence needs Python 3.11 or newer, and '$(PYTHON)' is not: run make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c "import venv, ensurepip" 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt install python3-venv) and run make $(MAKECMDGOALS) again" >&2; exit 1; }
+	@echo "Making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing remanence and what it needs (about half a minute)"
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing remanence and what its checks need (about a minute)"
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

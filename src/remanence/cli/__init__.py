@@ -1,0 +1,28 @@
+"""The command line: the only room that parses arguments and prints."""
+
+import sys
+
+import tyro
+from rich.console import Console
+
+from remanence.cli._demo import Demo
+from remanence.cli._networks import Networks
+from remanence.cli._play import Play
+from remanence.errors import RemanenceError
+
+COMMANDS = {"demo": Demo, "play": Play, "networks": Networks}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run `remanence` with the given arguments, or those of the process."""
+    command = tyro.extras.subcommand_cli_from_dict(
+        COMMANDS,
+        prog="remanence",
+        description="Tells whether an agent's memory lasts.",
+        args=arguments,
+    )
+    try:
+        command.run(Console())
+    except RemanenceError as error:
+        Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
+        sys.exit(2)

@@ -1,0 +1,65 @@
+import dataclasses
+import json
+
+import pytest
+
+from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence.networks import ARCHITECTURES, Architecture, make_architecture
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_json_round_trip(name):
+    architecture = make_architecture(name)
+    assert Architecture.from_json(architecture.to_json()) == architecture
+    assert hash(Architecture.from_json(architecture.to_json())) == hash(architecture)
+
+
+def test_cell_options_survive_json_whatever_their_order():
+    one = Architecture(cell="bmru", cell_options={"surrogate": "box", "initial_alpha": 2.0})
+    two = Architecture(cell="bmru", cell_options={"initial_alpha": 2.0, "surrogate": "box"})
+    assert one == two == Architecture.from_json(two.to_json())
+
+
+def test_the_papers_numbers():
+    tmaze, deep, tree = (make_architecture(name) for name in ARCHITECTURES)
+    assert (tmaze.encoder, tmaze.state_size, tmaze.head, tmaze.skip) == ((), 5, (20, 10), False)
+    assert (deep.cell, deep.num_layers, deep.encoder, deep.head) == ("mingru", 4, (128,), (64, 16))
+    assert (tree.encoder, tree.state_size, tree.head, tree.skip) == ((128,), 128, (64, 16), True)
+    assert (tmaze.dropout, deep.dropout, tree.dropout) == (0, 0, 0.1)
+
+
+def test_changes_go_to_a_copy():
+    assert make_architecture("tmaze", cell="bmru").cell == "bmru"
+    assert ARCHITECTURES["tmaze"].cell == "gru"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ARCHITECTURES["tmaze"].cell = "bmru"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"state_size": 0}, "state_size = 0"),
+        ({"num_layers": -1}, "num_layers = -1"),
+        ({"head": (20, 0)}, "head = 0"),
+        ({"dropout": 1.0}, r"dropout = 1\.0"),
+        ({"skip": True}, "its last size must be the state size, 5"),
+    ],
+)
+def test_impossible_numbers_are_refused(changes, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        make_architecture("tmaze", **changes)
+
+
+def test_unknown_names_come_with_the_nearest_known():
+    with pytest.raises(UnknownNameError, match="Did you mean 'tmaze'"):
+        make_architecture("tmase")
+    with pytest.raises(UnknownNameError, match="Did you mean 'state_size'"):
+        make_architecture("tmaze", statesize=3)
+    with pytest.raises(UnknownNameError, match="Did you mean 'dropout'"):
+        Architecture.from_json(json.dumps({"droput": 0.1}))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"gru"'])
+def test_what_is_not_a_description_is_refused(text):
+    with pytest.raises(InvalidOptionError, match="architecture"):
+        Architecture.from_json(text)

@@ -1,0 +1,183 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence import cells
+from remanence.networks import (
+    Architecture,
+    count_parameters,
+    make_architecture,
+    make_policy,
+    make_value,
+)
+
+KEY = jax.random.key(0)
+OBSERVATION_SIZE, NUM_ACTIONS, NUM_STEPS = 3, 4, 12
+
+run = eqx.filter_jit(lambda network, *arguments, **options: network.run(*arguments, **options))
+
+
+def small(**changes) -> Architecture:
+    """An architecture with every part in it, small enough to test."""
+    defaults = dict(state_size=4, encoder=(6, 4), head=(5, 3), skip=True)
+    return Architecture(**(defaults | changes))
+
+
+def sequence():
+    observations = jax.random.normal(jax.random.key(1), (NUM_STEPS, OBSERVATION_SIZE))
+    first = jnp.zeros(NUM_STEPS, bool).at[jnp.array([0, 5, 6])].set(True)
+    return observations, first
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def reference_run(network, architecture, observations, first):
+    """The forward pass in NumPy, one step at a time, from the paper's chain of layers."""
+    states, outputs = [], []
+    state = np.zeros(network.cell.state_size, np.float32)
+    for observation, starts in zip(observations, first, strict=True):
+        hidden = np.asarray(observation)
+        for layer in network.encoder:
+            hidden = relu(np.asarray(layer.weight) @ hidden + np.asarray(layer.bias))
+        features = hidden
+        state = np.zeros_like(state) if starts else state
+        state = np.asarray(network.cell.step(jnp.asarray(features), jnp.asarray(state)))
+        hidden = np.asarray(network.cell.read(jnp.asarray(state)))
+        if architecture.skip:
+            hidden = relu(hidden + features)
+        for layer in network.head:
+            hidden = relu(np.asarray(layer.weight) @ hidden + np.asarray(layer.bias))
+        outputs.append(np.asarray(network.output.weight) @ hidden + np.asarray(network.output.bias))
+        states.append(state)
+    return np.stack(outputs), np.stack(states)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        small(cell="gru"),
+        small(cell="mingru", num_layers=3),
+        small(cell="hybrid"),
+        small(cell="bmru", encoder=(), skip=False),
+        small(cell="brc", head=(), skip=False),
+    ],
+    ids=["gru", "deep mingru", "hybrid", "no encoder", "no head"],
+)
+def test_run_is_the_papers_chain_of_layers(architecture):
+    # A gain of 1 in the output layer, as the value network has it, so that errors show.
+    network = make_value(architecture, OBSERVATION_SIZE, key=KEY)
+    observations, first = sequence()
+    outputs, states = run(network, observations, first, network.initial_state())
+    expected_outputs, expected_states = reference_run(network, architecture, observations, first)
+    np.testing.assert_allclose(outputs, expected_outputs, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(states, expected_states, rtol=1e-5, atol=1e-6)
+
+
+def test_acting_step_by_step_equals_the_run():
+    network = make_policy(small(num_layers=2), OBSERVATION_SIZE, NUM_ACTIONS, key=KEY)
+    observations, first = sequence()
+    outputs, states = run(network, observations, first, network.initial_state())
+    step = eqx.filter_jit(network.step)
+    state = network.initial_state()
+    for time in range(NUM_STEPS):
+        state = network.initial_state() if first[time] else state
+        output, state = step(observations[time], state)
+        np.testing.assert_allclose(output, outputs[time], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(state, states[time], rtol=1e-5, atol=1e-6)
+
+
+def test_loop_and_scan_agree_through_a_network():
+    network = make_value(small(cell="mingru", num_layers=2), OBSERVATION_SIZE, key=KEY)
+    observations, first = sequence()
+    by_method = [
+        run(network, observations, first, network.initial_state(), method=method)[0]
+        for method in ("loop", "scan")
+    ]
+    np.testing.assert_allclose(*by_method, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_is_off_without_a_key_and_unbiased_with_one():
+    network = make_value(small(dropout=0.5), OBSERVATION_SIZE, key=KEY)
+    same_without = make_value(small(dropout=0.0), OBSERVATION_SIZE, key=KEY)
+    observations, first = sequence()
+    state = network.initial_state()
+    quiet, _ = run(network, observations, first, state)
+    np.testing.assert_array_equal(quiet, run(same_without, observations, first, state)[0])
+    one, _ = run(network, observations, first, state, key=jax.random.key(1))
+    two, _ = run(network, observations, first, state, key=jax.random.key(2))
+    assert not np.allclose(one, quiet)
+    assert not np.allclose(one, two)
+
+
+def test_dropout_follows_every_layer_but_the_last():
+    """With ones everywhere, each drop of a layer's units shows in what the next layer sees."""
+    network = make_value(small(dropout=0.5), OBSERVATION_SIZE, key=KEY)
+    hidden = jnp.ones(10_000)
+    dropped = network._drop(hidden, KEY, "any")
+    kept = float(jnp.mean(dropped != 0))
+    # 4 standard errors of a coin thrown 10 000 times.
+    assert abs(kept - 0.5) < 0.02
+    np.testing.assert_array_equal(np.unique(dropped), [0, 2])
+    seen = []
+    original = type(network)._drop
+
+    def spy(self, hidden, key, layer):
+        seen.append(layer)
+        return original(self, hidden, key, layer)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(network), "_drop", spy)
+        features = network.encode(jnp.ones(OBSERVATION_SIZE), KEY)
+        network.decode(features, network.initial_state(), KEY)
+    assert seen == ["encoder 0", "encoder 1", "cell", "skip", "head 0", "head 1"]
+
+
+def test_heads_start_as_cleanrls():
+    policy = make_policy(small(), OBSERVATION_SIZE, NUM_ACTIONS, key=KEY)
+    value = make_value(small(), OBSERVATION_SIZE, key=KEY)
+    policy_gains = np.linalg.svd(np.asarray(policy.output.weight), compute_uv=False)
+    value_gains = np.linalg.svd(np.asarray(value.output.weight), compute_uv=False)
+    hidden_gains = np.linalg.svd(np.asarray(policy.head[0].weight), compute_uv=False)
+    np.testing.assert_allclose(policy_gains, 0.01, rtol=1e-5)
+    np.testing.assert_allclose(value_gains, 1, rtol=1e-5)
+    np.testing.assert_allclose(hidden_gains, np.sqrt(2), rtol=1e-5)
+    biases = [policy.output.bias, value.output.bias, *(layer.bias for layer in policy.head)]
+    assert not any(np.any(bias) for bias in biases)
+
+
+def test_layers_of_a_stack_start_differently():
+    network = make_value(small(num_layers=2), OBSERVATION_SIZE, key=KEY)
+    assert isinstance(network.cell, cells.Stack)
+    bottom, top = network.cell.cells
+    assert not np.allclose(bottom.recurrent_weight, top.recurrent_weight)
+
+
+def expected_tmaze_parameters(cell, inputs=2, units=5):
+    """Counted by hand from the equations."""
+    recurrent = {
+        "gru": 3 * (units * inputs + units * units + units),
+        "brc": 3 * (units * inputs + units) + 2 * units,
+        "nbrc": 3 * (units * inputs + units) + 2 * units * units,
+        "mingru": 2 * (units * inputs + units),
+        "bmru": 2 * (units * inputs + units) + units,
+    }[cell]
+    return recurrent + (units * 20 + 20) + (20 * 10 + 10) + (10 * 4 + 4)
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru"])
+def test_parameters_are_counted(cell):
+    policy = make_policy(make_architecture("tmaze", cell=cell), 2, 4, key=KEY)
+    counts = count_parameters(policy)
+    assert sum(count.size for count in counts) == expected_tmaze_parameters(cell)
+    assert counts[-1].path == "output.bias"
+
+
+def test_deep_mingru_parameters_are_counted():
+    policy = make_policy(make_architecture("deep-mingru"), 2, 4, key=KEY)
+    total = sum(count.size for count in count_parameters(policy))
+    layer = 2 * (128 * 128 + 128)
+    assert total == (2 * 128 + 128) + 4 * layer + (128 * 64 + 64) + (64 * 16 + 16) + (16 * 4 + 4)
