@@ -1,18 +1,23 @@
 """remanence tells whether an agent's memory lasts.
 
-The rooms (`remanence.envs`, `remanence.cells`, `remanence.networks`) are imported when they are
-first used, so that `import remanence`, and Gymnasium's plugin scan, stay cheap.
+The rooms (`remanence.envs`, `remanence.cells`, ...) are imported when they are first used, so that
+`import remanence` stays cheap. It also makes our environments known to Gymnasium, if that is
+installed: since its version 1.0 Gymnasium does not look for plugins by itself.
 """
 
 import importlib
+import importlib.util
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remanence import cells, envs, errors, networks
+    from remanence import cells, envs, errors, networks, store, training
 
 __version__ = version("remanence")
-__all__ = ["__version__", "cells", "envs", "errors", "networks"]
+__all__ = ["__version__", "cells", "envs", "errors", "networks", "store", "training"]
+
+if importlib.util.find_spec("gymnasium") is not None:
+    importlib.import_module("remanence._gymnasium_plugin")
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ class UnknownNameError(RemanenceError, LookupError):
 
     def __init__(self, kind: str, received: str, known: Iterable[str]):
         names = sorted(known)
-        near = difflib.get_close_matches(received.lower(), names, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(str(received).lower(), names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.")
 
@@ -33,3 +33,10 @@ class MissingDependencyError(RemanenceError, ImportError):
             f"{feature} needs the package {package!r}, which is not installed: "
             f"run `pip install 'remanence[{extra}]'`."
         )
+
+
+class StoreError(RemanenceError, OSError):
+    """A file or directory cannot be read or written as it should; nothing there was changed."""
+
+    def __init__(self, path: object, problem: str, remedy: str):
+        super().__init__(f"{path}: {problem}; {remedy}.")

@@ -65,7 +65,7 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
             ("surrogate_width", surrogate_width),
             ("initial_threshold", initial_threshold),
         ]:
-            if not value > 0:
+            if not 0 < value < math.inf:
                 raise InvalidOptionError(option, value, "use a number above 0")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
@@ -73,7 +73,7 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         self.inputs = eqx.tree_at(
             lambda it: it.bias, inputs, inputs.bias.at[1].set(initial_threshold)
         )
-        self.alpha = jnp.full(state_size, initial_alpha)
+        self.alpha = initial_alpha * jnp.ones(state_size)
 
     def coefficients(
         self, projected: Float[Array, "2 state"]

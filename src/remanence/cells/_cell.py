@@ -112,8 +112,9 @@ class AbstractLinearCell(AbstractCell):
         A loop does the least arithmetic and is fastest on a CPU; the scan's depth is logarithmic
         in time, which wins on an accelerator. "auto" goes by JAX's default backend.
         """
-        run = run_scan if choose_method(method) == "scan" else run_loop
-        return run(self, inputs, first, state)
+        if choose_method(method) == "scan" and len(inputs):
+            return run_scan(self, inputs, first, state)
+        return run_loop(self, inputs, first, state)
 
 
 def run_loop(
@@ -146,15 +147,17 @@ def run_scan(
     decay, drive = jax.vmap(lambda input: cell.coefficients(cell.project(input)))(inputs)
     # A reset turns a step into a constant: no decay, and the initial state's share in the drive.
     # The state that is carried in is folded into the first step in the same way.
-    first = first[:, None]
-    drive = jnp.where(first, decay * cell.initial_state()[None] + drive, drive)
-    decay = jnp.where(first, 0, decay)
-    drive = drive.at[0].add(decay[0] * state)
+    resets = first[:, None]
+    drive = jnp.where(resets, decay * cell.initial_state()[None] + drive, drive)
+    decay = jnp.where(resets, 0, decay)
+    drive = drive.at[0].add(decay[0] * jnp.where(first[0], 0, state))
 
-    def compose(earlier: tuple[Array, Array], later: tuple[Array, Array]) -> tuple[Array, Array]:
-        return later[0] * earlier[0], later[0] * earlier[1] + later[1]
+    def compose(earlier: Any, later: Any) -> Any:
+        # What a reset cuts off is dropped, not multiplied by 0, which NaN would survive.
+        decay, drive = (jnp.where(later[0], 0, part) for part in earlier[1:])
+        return earlier[0] | later[0], later[1] * decay, later[1] * drive + later[2]
 
-    _, states = jax.lax.associative_scan(compose, (decay, drive))
+    _, _, states = jax.lax.associative_scan(compose, (resets, decay, drive))
     return states
 
 

@@ -23,18 +23,30 @@ registry: Registry[CellFactory] = Registry("cell")
 register = registry.register
 
 
-def make_hybrid(input_size: int, state_size: int, *, key: Key, **bmru_options: Any) -> Parallel:
-    """BMRU and minGRU of half width each on the same input, as `Parallel`."""
+def make_hybrid(
+    input_size: int,
+    state_size: int,
+    *,
+    key: Key,
+    surrogate: str = "arctan",
+    surrogate_width: float = 1.0,
+    initial_alpha: float = 1.0,
+    initial_threshold: float = 0.5,
+) -> Parallel:
+    """BMRU and minGRU of half width each on the same input; the options are the BMRU's."""
     if check_size("state_size", state_size) % 2:
         raise InvalidOptionError("state_size", state_size, "a hybrid's must be even")
     half = state_size // 2
-    check_options("hybrid", bmru_options, list_options("bmru"))
-    return Parallel(
-        [
-            BMRU(input_size, half, key=derive_key(key, "bmru"), **bmru_options),
-            MinGRU(input_size, half, key=derive_key(key, "mingru")),
-        ]
+    bmru = BMRU(
+        input_size,
+        half,
+        key=derive_key(key, "bmru"),
+        surrogate=surrogate,
+        surrogate_width=surrogate_width,
+        initial_alpha=initial_alpha,
+        initial_threshold=initial_threshold,
     )
+    return Parallel([bmru, MinGRU(input_size, half, key=derive_key(key, "mingru"))])
 
 
 register("gru", GRU)
@@ -55,9 +67,10 @@ def make(name: str, input_size: int, state_size: int, *, key: Key, **options: An
 
 def list_options(name: str) -> dict[str, Any]:
     """The options of a cell beyond its sizes and key, with their defaults."""
-    parameters = inspect.signature(registry[name]).parameters.values()
-    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "key"]
-    return {parameter.name: parameter.default for parameter in keywords}
+    _, _, *others = inspect.signature(registry[name]).parameters.values()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    options = [p for p in others if p.name != "key" and p.kind not in variadic]
+    return {parameter.name: parameter.default for parameter in options}
 
 
 def _takes_any_option(factory: CellFactory) -> bool:

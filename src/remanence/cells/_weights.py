@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
@@ -48,6 +49,6 @@ def orthogonal_gates(
 
 def check_size(option: str, value: Any) -> int:
     """A size that is a whole number of 1 or more."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise InvalidOptionError(option, value, "use a whole number of 1 or more")
-    return value
+    return int(value)

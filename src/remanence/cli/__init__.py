@@ -8,9 +8,10 @@ from rich.console import Console
 from remanence.cli._demo import Demo
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
+from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
-COMMANDS = {"demo": Demo, "play": Play, "networks": Networks}
+COMMANDS = {"train": Train, "play": Play, "networks": Networks, "demo": Demo}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -28,3 +28,15 @@ def _parse_value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Seeds as they are typed: 7, 1-30, or 1,4,10-12."""
+    seeds = []
+    for part in text.split(","):
+        low, dash, high = part.partition("-")
+        try:
+            seeds += range(int(low), int(high if dash else low) + 1)
+        except ValueError as error:
+            raise InvalidOptionError("seeds", text, "write 7, 1-30 or 1,4,10-12") from error
+    return seeds

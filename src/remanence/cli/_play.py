@@ -48,7 +48,7 @@ class Play:
 
 def show_state(console: Console, environment: envs.AbstractEnvironment, state: Any) -> None:
     """Draw one state as text, with an empty line after it."""
-    console.print(envs.draw_text(environment.describe(state)) + "\n", highlight=False, markup=False)
+    console.print(envs.draw_text(environment.depict(state)) + "\n", highlight=False, markup=False)
 
 
 def summarize(agent: Agent, episode: Episode) -> dict[str, Any]:

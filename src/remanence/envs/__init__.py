@@ -10,10 +10,13 @@ from remanence.envs._lookup_tree_maze import LookupTreeMaze as LookupTreeMaze
 from remanence.envs._lookup_tree_maze import LookupTreeMazeParams as LookupTreeMazeParams
 from remanence.envs._lookup_tree_maze import LookupTreeMazeState as LookupTreeMazeState
 from remanence.envs._previous_action import PreviousAction as PreviousAction
+from remanence.envs._registry import describe as describe
 from remanence.envs._registry import list_options as list_options
 from remanence.envs._registry import make as make
 from remanence.envs._registry import register as register
 from remanence.envs._registry import registry as registry
+from remanence.envs._registry import restore as restore
+from remanence.envs._render import draw_text as draw_text
 from remanence.envs._tmaze import TMaze as TMaze
 from remanence.envs._tmaze import TMazeParams as TMazeParams
 from remanence.envs._tmaze import TMazeState as TMazeState

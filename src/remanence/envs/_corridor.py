@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Int
 
 from remanence._typing import Action, Flag, Scalar
@@ -88,7 +89,7 @@ def read_limit_factor(value: Any, *sizes: Int[Array, "..."]) -> Int[Array, "..."
 
 def _read_integers(option: str, value: Any) -> Int[Array, "..."]:
     remedy = "give an integer, a pair (low, high) or integer arrays"
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return value.astype(jnp.int32)
     try:
         array = np.asarray(value)
@@ -103,7 +104,7 @@ def _read_integers(option: str, value: Any) -> Int[Array, "..."]:
 
 def _demand(option: str, received: Any, remedy: str, values: Any, holds: Any) -> None:
     """Raise unless `holds`; values that are being traced cannot be looked at and pass."""
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values)):
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values)):
         return
     if not np.all(holds(jax.tree.map(np.asarray, values))):
         raise InvalidOptionError(option, received, remedy)

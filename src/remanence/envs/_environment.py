@@ -4,6 +4,7 @@ Nothing here depends on gymnax; the adapters live in `_gymnax.py` and `_gymnasiu
 """
 
 import abc
+import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from remanence._keys import derive_key
 from remanence._typing import Action, Flag, Key, Observation, Scalar
+from remanence.envs._render import Scene, list_fields
 
 State = TypeVar("State")
 Params = TypeVar("Params")
@@ -28,14 +30,15 @@ class Script(NamedTuple):
     act: Callable[[Any, Observation], tuple[Any, Action]]
 
 
+@dataclasses.dataclass(frozen=True)
 class AbstractEnvironment(abc.ABC, Generic[State, Params]):
     """An environment with discrete actions and vector observations.
 
     A subclass is a frozen dataclass of its *static* options (those that change shapes); what may
-    differ between the members of a batch is in `Params`, a pytree.
+    differ between the members of a batch is in `params_class`, a pytree.
     """
 
-    Params: ClassVar[type]
+    params_class: ClassVar[type]
 
     @property
     @abc.abstractmethod
@@ -62,7 +65,11 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
     @property
     def default_params(self) -> Params:
-        return self.Params()
+        return self.params_class()
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return tuple(map(str, range(self.num_actions)))
 
     @property
     def observation_size(self) -> int:
@@ -112,3 +119,7 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
     def script(self) -> Script | None:
         """An agent that earns the optimal return, or None where nobody has written one."""
         return None
+
+    def depict(self, state: State) -> Scene:
+        """What a person is shown of a state: its fields by name, where nobody has drawn more."""
+        return list_fields(type(self).__name__, state)

@@ -17,6 +17,7 @@ from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import Seed, Word, integer_from, seed_from, sign_from, word_at
 from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._render import Corridor, Scene, Table, show_number
 from remanence.errors import InvalidOptionError
 
 INDEX_ENCODINGS = ("scalar", "one-hot")
@@ -77,7 +78,7 @@ class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazePara
     table_size: int = 4
     index_encoding: str = "scalar"
 
-    Params: ClassVar[type] = LookupTreeMazeParams
+    params_class: ClassVar[type] = LookupTreeMazeParams
 
     def __post_init__(self):
         if not isinstance(self.table_size, int) or not 2 <= self.table_size <= 30:
@@ -89,6 +90,10 @@ class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazePara
     @property
     def num_actions(self) -> int:
         return len(corridor.ACTION_NAMES)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return corridor.ACTION_NAMES
 
     @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -185,6 +190,21 @@ class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazePara
 
         blank = jnp.zeros((), jnp.int32)
         return Script(_Notes(jnp.zeros(self.table_size, jnp.int32), blank, jnp.array(True)), act)
+
+    def depict(self, state: LookupTreeMazeState) -> Scene:
+        time, maze, num_mazes = int(state.time), int(state.maze), int(state.num_mazes)
+        length, position, index = int(state.length), int(state.position), int(state.index)
+        finished = maze == num_mazes
+        place = f"cell {show_number(position + 1)} of {show_number(length)}"
+        counted = f"maze {show_number(maze + 1)} of {show_number(num_mazes)}"
+        sign = str(index) if state.entered else ""
+        return Scene(
+            title="LookupTreeMaze",
+            facts=(f"step {show_number(time)}", *(["finished"] if finished else [counted, place])),
+            corridor=Corridor(length, None if finished else position, int(state.goal), sign=sign),
+            table=Table(tuple(self.table_entries(state).tolist()), index, visible=time == 0),
+            progress=(maze, num_mazes),
+        )
 
     def _goal_of(
         self, maze: Int[Array, ""], seed: Seed, table: Int[Array, ""]

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._render import Scene
 
 
 class PreviousActionState(eqx.Module):
@@ -39,6 +40,10 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
         return self.inner.num_actions
 
     @property
+    def action_names(self) -> tuple[str, ...]:
+        return self.inner.action_names
+
+    @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         low, high = self.inner.observation_bounds
         zeros = np.zeros(self.num_actions, np.float32)
@@ -50,8 +55,9 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
     def advance(
         self, key: Key, state: PreviousActionState, action: Action, params: Any
     ) -> tuple[PreviousActionState, Scalar, Flag, Flag]:
-        inner, *outcome = self.inner.advance(key, state.inner, action, params)
-        return PreviousActionState(inner, jax.nn.one_hot(action, self.num_actions)), *outcome
+        inner, reward, terminated, truncated = self.inner.advance(key, state.inner, action, params)
+        state = PreviousActionState(inner, jax.nn.one_hot(action, self.num_actions))
+        return state, reward, terminated, truncated
 
     def observe(self, state: PreviousActionState) -> Observation:
         return jnp.concatenate([self.inner.observe(state.inner), state.action])
@@ -68,3 +74,6 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
             return None
         size = self.inner.observation_size
         return Script(script.memory, lambda memory, seen: script.act(memory, seen[:size]))
+
+    def depict(self, state: PreviousActionState) -> Scene:
+        return self.inner.depict(state.inner)

@@ -4,11 +4,15 @@ import dataclasses
 import inspect
 from typing import Any
 
+import jax
+import numpy as np
+
 from remanence._registry import Registry, check_options
 from remanence.envs._environment import AbstractEnvironment
 from remanence.envs._lookup_tree_maze import LookupTreeMaze
 from remanence.envs._previous_action import PreviousAction
 from remanence.envs._tmaze import TMaze
+from remanence.errors import InvalidOptionError
 
 registry: Registry[type[AbstractEnvironment]] = Registry("environment")
 register = registry.register
@@ -29,7 +33,7 @@ def make(
     static, traced = list_options(name)
     check_options(name, options, [*static, *traced, "previous_action"])
     environment = environment_class(**{k: v for k, v in options.items() if k in static})
-    params = environment_class.Params(**{k: v for k, v in options.items() if k in traced})
+    params = environment_class.params_class(**{k: v for k, v in options.items() if k in traced})
     return (PreviousAction(environment) if previous_action else environment), params
 
 
@@ -37,5 +41,43 @@ def list_options(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The static and the traced options of an environment, each with its default."""
     environment_class = registry[name]
     static = {field.name: field.default for field in dataclasses.fields(environment_class)}
-    parameters = inspect.signature(environment_class.Params).parameters.values()
+    parameters = inspect.signature(environment_class.params_class).parameters.values()
     return static, {parameter.name: parameter.default for parameter in parameters}
+
+
+def describe(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
+    """An environment and its parameters as JSON has them; `restore` makes them again."""
+    wrapped = isinstance(environment, PreviousAction)
+    inner = environment.inner if wrapped else environment
+    names = [name for name in registry if registry[name] is type(inner)]
+    return {
+        "name": names[0] if names else None,
+        "class": type(inner).__name__,
+        "options": dataclasses.asdict(inner),
+        "previous_action": wrapped,
+        "params": {
+            jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf).tolist()
+            for path, leaf in jax.tree_util.tree_leaves_with_path(params)
+        },
+    }
+
+
+def restore(description: dict[str, Any]) -> tuple[AbstractEnvironment, Any]:
+    """The environment and parameters that `describe` described."""
+    if description["name"] is None:
+        raise InvalidOptionError(
+            "environment",
+            description["class"],
+            "it had no name when it was described; use remanence.envs.register before",
+        )
+    environment, template = make(
+        description["name"],
+        previous_action=description["previous_action"],
+        **description["options"],
+    )
+    leaves, structure = jax.tree.flatten(template)
+    values = [
+        jax.numpy.asarray(value, leaf.dtype)
+        for leaf, value in zip(leaves, description["params"].values(), strict=True)
+    ]
+    return environment, jax.tree.unflatten(structure, values)

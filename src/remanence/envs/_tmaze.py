@@ -16,6 +16,7 @@ from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from
 from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
 
 class TMazeParams(eqx.Module):
@@ -53,11 +54,15 @@ class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
     junction: a terminal observation is all zeros.
     """
 
-    Params: ClassVar[type] = TMazeParams
+    params_class: ClassVar[type] = TMazeParams
 
     @property
     def num_actions(self) -> int:
         return len(corridor.ACTION_NAMES)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return corridor.ACTION_NAMES
 
     @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -113,3 +118,14 @@ class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
             return goal, jnp.where(at_junction > 0, decision, corridor.RIGHT)
 
         return Script(memory=jnp.zeros((), jnp.int32), act=act)
+
+    def depict(self, state: TMazeState) -> Scene:
+        time, length, position = int(state.time), int(state.length), int(state.position)
+        goal, arm = int(state.goal), int(state.arm)
+        place = f"cell {show_number(position + 1)} of {show_number(length)}"
+        ending = "goal reached" if arm == goal else "wrong arm"
+        return Scene(
+            title="T-maze",
+            facts=(f"step {show_number(time)}", ending if arm else place),
+            corridor=Corridor(length, position, goal, arm, ARROWS[goal] if time == 0 else ""),
+        )

@@ -35,6 +35,11 @@ class Network(eqx.Module):
     skip: bool = eqx.field(static=True)
     dropout: float = eqx.field(static=True)
 
+    @property
+    def observation_size(self) -> int:
+        """How many numbers an observation has."""
+        return self.encoder[0].weight.shape[-1] if self.encoder else self.cell.input_size
+
     def initial_state(self) -> State:
         """The state that opens an episode."""
         return self.cell.initial_state()

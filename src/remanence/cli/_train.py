@@ -1,0 +1,161 @@
+"""`remanence train`: many seeds, watched or logged, stopped and resumed."""
+
+import dataclasses
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from remanence import envs
+from remanence._registry import check_options
+from remanence.cli._options import parse_options, parse_seeds
+from remanence.cli._progress import show_progress
+from remanence.networks import Architecture, make_architecture
+from remanence.training import (
+    PPOConfig,
+    Preset,
+    Training,
+    change_config,
+    get_preset,
+    keep_compiled_programs,
+    train,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Train:
+    """Train agents by recurrent PPO, one for each seed, all in one program.
+
+    Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
+    """
+
+    preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
+    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree."""
+    cell: str = "gru"
+    """The recurrent cell: gru, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
+    seeds: str = "1"
+    """Seeds to train, such as 1-30 or 1,4,7."""
+    out: Path | None = None
+    """Where to write the run; runs/PRESET-CELL if not given."""
+    resume: bool = False
+    """Go on with the run in that directory, which was stopped or killed."""
+    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """Any number of the preset: num_iterations=60, discount=0.99, length=1:5, state_size=8."""
+    checkpoint_every: int = 5
+    """Save all of the state after every so many iterations."""
+    batching: str = "auto"
+    """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
+    json: bool = False
+    """Print one JSON object at the end instead of a table."""
+
+    def run(self, console: Console) -> None:
+        keep_compiled_programs()
+        preset = get_preset(self.preset)
+        env, architecture, config = apply_changes(preset, self.cell, parse_options(self.set))
+        seeds = parse_seeds(self.seeds)
+        out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
+        with show_progress(config.num_iterations) as show, _stop_on_interrupt(console) as stops:
+            training = train(
+                env,
+                architecture,
+                config,
+                seeds,
+                out=out,
+                resume=self.resume,
+                batching=self.batching,
+                checkpoint_every=self.checkpoint_every,
+                on_iteration=show,
+                should_stop=stops,
+            )
+        if self.json:
+            print(json.dumps(_summarize(training, out)))
+        else:
+            console.print(_tabulate(training))
+            console.print(_describe(training, out), highlight=False)
+
+
+def apply_changes(
+    preset: Preset, cell: str, changes: dict[str, Any]
+) -> tuple[tuple[envs.AbstractEnvironment, Any], Architecture, PPOConfig]:
+    """The preset's environment, network and numbers, with what the user has changed of each."""
+    static, traced = envs.list_options(preset.environment)
+    env_names = {*static, *traced, "previous_action"}
+    network_names = {field.name for field in dataclasses.fields(Architecture)} - {"cell"}
+    config_names = {field.name for field in dataclasses.fields(PPOConfig)}
+    check_options("the preset", changes, env_names | network_names | config_names)
+    env_options = {k: v for k, v in changes.items() if k in env_names}
+    network_options = {k: v for k, v in changes.items() if k in network_names}
+    config_options = {k: v for k, v in changes.items() if k in config_names}
+    return (
+        envs.make(preset.environment, **{**preset.environment_options, **env_options}),
+        make_architecture(preset.architecture, cell=cell, **network_options),
+        change_config(preset.config, config_options),
+    )
+
+
+class _stop_on_interrupt:
+    """Ctrl-C asks for a stop after the iteration under way; a second one stops at once."""
+
+    def __init__(self, console: Console):
+        self._console = console
+        self._asked = False
+
+    def __enter__(self) -> Callable[[], bool]:
+        self._previous = signal.signal(signal.SIGINT, self._ask)
+        return lambda: self._asked
+
+    def __exit__(self, *_: Any) -> None:
+        signal.signal(signal.SIGINT, self._previous)
+
+    def _ask(self, *_: Any) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+        Console(stderr=True).print("stopping after this iteration (once more to stop at once)")
+
+
+def _last(training: Training, metric: str) -> np.ndarray:
+    return training.curves[metric][-1]
+
+
+def _summarize(training: Training, out: Path) -> dict[str, Any]:
+    return {
+        "out": str(out),
+        "finished": training.finished,
+        "iterations": len(training.curves["return"]),
+        "seeds": {
+            str(seed): {name: float(curve[-1, i]) for name, curve in training.curves.items()}
+            for i, seed in enumerate(training.agents)
+        },
+    }
+
+
+def _tabulate(training: Training) -> Table:
+    table = Table(box=None, pad_edge=False)
+    columns = {
+        "return": "return",
+        "episode length": "episode_length",
+        "entropy": "entropy",
+        "KL": "kl",
+        "value loss": "value_loss",
+    }
+    table.add_column("seed", justify="right")
+    for title in columns:
+        table.add_column(title, justify="right")
+    for i, seed in enumerate(training.agents):
+        numbers = [f"{_last(training, metric)[i]:.3g}" for metric in columns.values()]
+        table.add_row(str(seed), *numbers)
+    return table
+
+
+def _describe(training: Training, out: Path) -> str:
+    iterations = len(training.curves["return"])
+    if training.finished:
+        return f"\nFinished after {iterations} iterations. The run is in {out}."
+    return f"\nStopped after {iterations} iterations; go on with --resume --out {out}."

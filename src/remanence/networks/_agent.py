@@ -1,0 +1,84 @@
+"""A trained agent: it acts, it is saved, it is loaded."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from remanence._typing import Action, Key, Observation
+from remanence.errors import StoreError
+from remanence.networks._architecture import Architecture
+from remanence.networks._network import Network, make_policy, make_value
+from remanence.store import load_arrays, name_leaves, restore_leaves, save_arrays
+
+_KIND = "agent"
+_FORMAT = 1
+
+
+class Agent(eqx.Module):
+    """A policy network, with the value network it was trained beside."""
+
+    policy: Network
+    value: Network
+    architecture: Architecture = eqx.field(static=True)
+
+    def initial_state(self) -> Float[Array, " state"]:
+        """The policy's state before an episode."""
+        return self.policy.initial_state()
+
+    def act(
+        self,
+        state: Float[Array, " state"],
+        observation: Observation,
+        first: Bool[Array, ""] | bool = False,
+        key: Key | None = None,
+    ) -> tuple[Action, Float[Array, " state"]]:
+        """The greedy action, or with a key a sampled one, and the state after the observation.
+
+        `first` says that the observation opens an episode, whatever the state.
+        """
+        state = jnp.where(first, self.initial_state(), state)
+        logits, state = self.policy.step(observation, state)
+        if key is None:
+            return jnp.argmax(logits), state
+        return jax.random.categorical(key, logits), state
+
+    def save(self, path: str | Path, origin: Mapping[str, Any] | None = None) -> None:
+        """Write the weights as safetensors; `origin` says where they come from."""
+        networks = {"policy": self.policy, "value": self.value}
+        header = {
+            "kind": _KIND,
+            "format": _FORMAT,
+            "architecture": json.loads(self.architecture.to_json()),
+            "observation_size": self.policy.observation_size,
+            "num_actions": len(self.policy.output.weight),
+            "origin": dict(origin or {}),
+        }
+        save_arrays(Path(path), name_leaves(networks), header)
+
+    @staticmethod
+    def load(path: str | Path) -> "Agent":
+        """Read what `save` wrote; a cell of your own must be registered before."""
+        path = Path(path)
+        arrays, header = load_arrays(path)
+        if (header.get("kind"), header.get("format")) != (_KIND, _FORMAT):
+            raise StoreError(
+                path, "not an agent that this version reads", "use the version that wrote it"
+            )
+        architecture = Architecture(**header["architecture"])
+        size, num_actions = header["observation_size"], header["num_actions"]
+
+        def build() -> dict[str, Network]:
+            key = jax.random.key(0)
+            policy = make_policy(architecture, size, num_actions, key=key)
+            return {"policy": policy, "value": make_value(architecture, size, key=key)}
+
+        template = eqx.filter_eval_shape(build)
+        networks = jax.tree.map(jnp.asarray, restore_leaves(template, arrays, path))
+        return Agent(architecture=architecture, **networks)
+

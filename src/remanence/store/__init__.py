@@ -1,0 +1,13 @@
+"""Records in, records out: files that anyone can read, written whole or not at all."""
+
+from remanence.store._arrays import load_arrays as load_arrays
+from remanence.store._arrays import name_leaves as name_leaves
+from remanence.store._arrays import restore_leaves as restore_leaves
+from remanence.store._arrays import save_arrays as save_arrays
+from remanence.store._files import hold_directory as hold_directory
+from remanence.store._files import read_json as read_json
+from remanence.store._files import remove_leftovers as remove_leftovers
+from remanence.store._files import write_json as write_json
+from remanence.store._files import write_whole as write_whole
+from remanence.store._tables import read_table as read_table
+from remanence.store._tables import write_table as write_table

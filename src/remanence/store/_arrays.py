@@ -1,0 +1,79 @@
+"""Named arrays in safetensors files, and pytrees as named arrays."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import safetensors
+from safetensors.numpy import save_file
+
+from remanence.errors import StoreError
+from remanence.store._files import write_whole
+
+_HEADER = "remanence"
+
+
+def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
+    """Write arrays, and a header that goes to JSON, as one safetensors file."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    metadata = {_HEADER: json.dumps(header)}
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(contiguous, temporary, metadata)
+        except safetensors.SafetensorError as error:
+            # A full disk comes as this error, not as an OSError.
+            raise OSError(str(error)) from error
+
+    write_whole(path, write)
+
+
+def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `save_arrays` wrote: the arrays and the header."""
+    if not path.exists():
+        raise StoreError(path, "there is no such file", "check the path")
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise StoreError(
+            path, f"not a whole safetensors file ({error})", "restore it from a copy"
+        ) from error
+    if _HEADER not in metadata:
+        raise StoreError(path, "not written by remanence", "give a file that is")
+    return arrays, json.loads(metadata[_HEADER])
+
+
+def name_leaves(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a pytree, by their paths in it."""
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def restore_leaves(template: Any, arrays: Mapping[str, np.ndarray], source: Path) -> Any:
+    """A pytree like `template` (arrays or their shapes), filled with arrays by path."""
+    paths, structure = jax.tree_util.tree_flatten_with_path(template)
+    names = [_name(path) for path, _ in paths]
+    if set(names) != set(arrays):
+        odd = sorted(set(names) ^ set(arrays))[0]
+        raise StoreError(source, f"does not fit what is asked for, as to {odd!r}", _REMEDY)
+    for name, (_, leaf) in zip(names, paths, strict=True):
+        found, wanted = _describe(arrays[name]), _describe(leaf)
+        if found != wanted:
+            raise StoreError(source, f"{name!r} is {found}, not {wanted}", _REMEDY)
+    return jax.tree.unflatten(structure, [arrays[name] for name in names])
+
+
+_REMEDY = "use it with the configuration and version that wrote it"
+
+
+def _name(path: Any) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def _describe(array: Any) -> str:
+    return f"{np.dtype(array.dtype).name}{list(array.shape)}"

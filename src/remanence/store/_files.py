@@ -1,0 +1,103 @@
+"""Files that are written whole or not at all, and directories that one process holds at a time."""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from remanence.errors import StoreError
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file, then put it in place of `path` in one step.
+
+    A reader sees the old file or the new one, never a part; whatever fails on the way (a full
+    disk, a kill) leaves the old file as it was.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+    except OSError as error:
+        raise _explain(path, error) from error
+    temporary = Path(name)
+    try:
+        write(temporary)
+        _flush(temporary)
+        # mkstemp makes files that only their owner can read; results are for everyone.
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        _flush(path.parent)
+    except OSError as error:
+        raise _explain(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON that a person can read."""
+    text = json.dumps(value, indent=2) + "\n"
+    write_whole(path, lambda temporary: _write_text(temporary, text))
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON, or say what is wrong with it."""
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise StoreError(path, "there is no such file", "check the path") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreError(path, f"this is not JSON ({error})", "restore it from a copy") from error
+    except OSError as error:
+        raise _explain(path, error) from error
+
+
+@contextlib.contextmanager
+def hold_directory(path: Path) -> Iterator[None]:
+    """Hold a directory against other processes; the hold ends with the process, however it ends."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / ".lock").open("a")
+    except OSError as error:
+        raise _explain(path, error) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                path, "another process is working here", "wait for it or choose another directory"
+            ) from error
+        yield
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files that a killed process left in a directory that is held."""
+    for leftover in path.glob(".*.part"):
+        leftover.unlink(missing_ok=True)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _explain(path: Path, error: OSError) -> StoreError:
+    reason = error.strerror or str(error)
+    return StoreError(path, f"cannot be used ({reason})", "check space and permissions")

@@ -1,0 +1,13 @@
+"""Recurrent PPO that trains dozens of seeds at once."""
+
+from remanence.training._advantages import estimate_advantages as estimate_advantages
+from remanence.training._cache import keep_compiled_programs as keep_compiled_programs
+from remanence.training._config import PRESETS as PRESETS
+from remanence.training._config import PPOConfig as PPOConfig
+from remanence.training._config import Preset as Preset
+from remanence.training._config import change_config as change_config
+from remanence.training._config import get_preset as get_preset
+from remanence.training._run import RunDirectory as RunDirectory
+from remanence.training._train import Progress as Progress
+from remanence.training._train import Training as Training
+from remanence.training._train import train as train

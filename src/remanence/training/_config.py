@@ -1,0 +1,104 @@
+"""The numbers of recurrent PPO, and the paper's presets: data, no code."""
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from remanence._registry import check_options
+from remanence.errors import InvalidOptionError, UnknownNameError
+
+
+def _check_kind(option: str, value: Any, default: Any) -> None:
+    """Counts are whole and at least 1, rates are not negative, switches are true or false."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InvalidOptionError(option, value, "use true or false")
+    elif isinstance(default, int):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InvalidOptionError(option, value, "use a whole number of 1 or more")
+    elif not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+        raise InvalidOptionError(option, value, "use a number of 0 or more")
+
+
+@dataclasses.dataclass(frozen=True)
+class PPOConfig:
+    """Hyperparameters as in the paper's table, by default those of the T-maze.
+
+    A minibatch holds `num_envs / num_minibatches` whole sequences of `num_steps` steps. Not given
+    by the paper: Adam's epsilon, the value loss as half the mean squared error, and the
+    normalisation of advantages within each minibatch.
+    """
+
+    num_envs: int = 50
+    num_steps: int = 1400
+    num_iterations: int = 250
+    num_minibatches: int = 2
+    policy_epochs: int = 20
+    value_epochs: int = 10
+    policy_learning_rate: float = 0.005
+    value_learning_rate: float = 0.001
+    anneal_iterations: int = 250
+    max_gradient_norm: float = 1.0
+    clip_range: float = 0.2
+    value_coefficient: float = 1.0
+    entropy_coefficient: float = 0.01
+    advantage_decay: float = 0.98
+    discount: float = 0.998
+    max_kl: float = 0.2
+    adam_epsilon: float = 1e-5
+    normalize_advantages: bool = True
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            _check_kind(field.name, getattr(self, field.name), field.default)
+        if self.num_envs % self.num_minibatches:
+            raise InvalidOptionError(
+                "num_minibatches",
+                self.num_minibatches,
+                f"it must divide the number of environments, {self.num_envs}",
+            )
+        for option in ("advantage_decay", "discount"):
+            if getattr(self, option) > 1:
+                raise InvalidOptionError(option, getattr(self, option), "it cannot exceed 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A training of the paper: which environment, which network, which numbers."""
+
+    environment: str
+    environment_options: Mapping[str, Any]
+    architecture: str
+    config: PPOConfig
+
+
+_LOOKUP_TREE_CONFIG = PPOConfig(
+    num_envs=2048, num_steps=250, num_minibatches=8, policy_epochs=10, value_epochs=10
+)
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "tmaze-short": Preset("tmaze", {"length": (1, 3)}, "tmaze", PPOConfig()),
+        "tmaze-long": Preset("tmaze", {"length": 100}, "tmaze", PPOConfig()),
+        "lookup-tree": Preset(
+            "lookup-tree-maze",
+            {"num_mazes": (1, 20), "length": (1, 3)},
+            "lookup-tree",
+            _LOOKUP_TREE_CONFIG,
+        ),
+    }
+)
+
+
+def get_preset(name: str) -> Preset:
+    """The preset of that name."""
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def change_config(config: PPOConfig, changes: Mapping[str, Any]) -> PPOConfig:
+    """A copy with some numbers changed; an unknown name is answered with the nearest known."""
+    check_options("PPO", changes, [field.name for field in dataclasses.fields(PPOConfig)])
+    return dataclasses.replace(config, **changes)

@@ -1,0 +1,186 @@
+"""A run on disk: a directory that anyone can read without us.
+
+run.json                 configuration, versions, command line
+curves.parquet           a row for each seed and iteration
+agents/seed-1.safetensors ...
+checkpoint.safetensors   all of the state, curves so far included: what a resumed run reads
+"""
+
+import dataclasses
+import datetime
+import json
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from remanence import envs
+from remanence.errors import StoreError
+from remanence.networks import Agent, Architecture
+from remanence.store import (
+    load_arrays,
+    name_leaves,
+    read_json,
+    read_table,
+    restore_leaves,
+    save_arrays,
+    write_json,
+    write_table,
+)
+from remanence.training._config import PPOConfig
+from remanence.training._learner import LearnerState
+
+FORMAT = 1
+_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy")
+_STATE, _CURVE = "state.", "curve."
+
+Curves = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunDirectory:
+    """Reads and writes one run."""
+
+    path: Path
+
+    @property
+    def exists(self) -> bool:
+        return self._description.exists()
+
+    def describe(
+        self,
+        environment: Mapping[str, Any],
+        architecture: Architecture,
+        config: PPOConfig,
+        seeds: Sequence[int],
+    ) -> dict[str, Any]:
+        """What a run is, as JSON has it: `what` must not change when it is resumed."""
+        return {
+            "format": FORMAT,
+            "what": {
+                "environment": dict(environment),
+                "architecture": json.loads(architecture.to_json()),
+                "config": dataclasses.asdict(config),
+                "seeds": list(seeds),
+            },
+            "versions": {name: version(name) for name in _VERSIONED},
+            "python": platform.python_version(),
+            "backend": jax.default_backend(),
+            "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+            "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        }
+
+    def create(self, description: Mapping[str, Any]) -> None:
+        """Begin a run; an existing one is never overwritten."""
+        if self.exists:
+            raise StoreError(
+                self.path, "there is a run here already", "resume it or choose another directory"
+            )
+        write_json(self._description, description)
+
+    def check(self, description: Mapping[str, Any]) -> None:
+        """Raise unless what is to be resumed is what was begun, with the same versions."""
+        found = self.read_description()
+        for part in ("what", "versions"):
+            difference = _find_difference(part, found[part], description[part])
+            if difference:
+                raise StoreError(
+                    self._description,
+                    f"the run was begun differently: {difference}",
+                    "repeat what it was begun with, or choose another directory",
+                )
+
+    def read_description(self) -> dict[str, Any]:
+        """The contents of run.json."""
+        found = read_json(self._description)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise StoreError(
+                self._description, "not a run that this version reads", "use the one that wrote it"
+            )
+        return found
+
+    def save_checkpoint(self, states: LearnerState, curves: Curves) -> None:
+        """Write all of the state as one file, in one step."""
+        arrays = {_STATE + name: leaf for name, leaf in name_leaves(states).items()}
+        arrays |= {_CURVE + name: curve for name, curve in curves.items()}
+        header = {"kind": "checkpoint", "format": FORMAT}
+        save_arrays(self._checkpoint, arrays, header)
+
+    def load_checkpoint(self, template: LearnerState) -> tuple[LearnerState, Curves] | None:
+        """The last checkpoint, or None if the run was killed before its first."""
+        if not self._checkpoint.exists():
+            return None
+        arrays, header = load_arrays(self._checkpoint)
+        if (header.get("kind"), header.get("format")) != ("checkpoint", FORMAT):
+            raise StoreError(
+                self._checkpoint, "not a checkpoint that this version reads", "start the run anew"
+            )
+        states = restore_leaves(template, _strip(arrays, _STATE), self._checkpoint)
+        return states, _strip(arrays, _CURVE)
+
+    def save_curves(self, seeds: Sequence[int], curves: Curves) -> None:
+        """Write the curves, an array (iterations, seeds) for each metric, as one long table."""
+        num_iterations = len(next(iter(curves.values())))
+        columns = {
+            "seed": np.tile(np.array(seeds, np.int64), num_iterations),
+            "iteration": np.repeat(np.arange(num_iterations), len(seeds)),
+        }
+        write_table(
+            self.path / "curves.parquet",
+            columns | {name: curve.ravel() for name, curve in curves.items()},
+        )
+
+    def save_agent(self, seed: int, agent: Agent) -> None:
+        """Write the agent of one seed."""
+        what = self.read_description()["what"]
+        origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
+        agent.save(self._agent_path(seed), origin)
+
+    def load_agents(self) -> dict[int, Agent]:
+        """The agents of all seeds, by seed."""
+        seeds = self.read_description()["what"]["seeds"]
+        return {seed: Agent.load(self._agent_path(seed)) for seed in seeds}
+
+    def load_curves(self) -> Curves:
+        """The learning curves: columns `seed`, `iteration` and one for each metric."""
+        return read_table(self.path / "curves.parquet")
+
+    def load_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
+        """The environment that the run was trained on, and its parameters."""
+        return envs.restore(self.read_description()["what"]["environment"])
+
+    @property
+    def _description(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.path / "checkpoint.safetensors"
+
+    def _agent_path(self, seed: int) -> Path:
+        return self.path / "agents" / f"seed-{seed}.safetensors"
+
+
+def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _find_difference(name: str, found: Any, wanted: Any) -> str | None:
+    """The first place where two JSON values differ, in words."""
+    wanted = json.loads(json.dumps(wanted))
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted({*found, *wanted}):
+            difference = _find_difference(f"{name}.{key}", found.get(key), wanted.get(key))
+            if difference:
+                return difference
+        return None
+    return None if found == wanted else f"{name} was {found!r} and is now {wanted!r}"

@@ -1,0 +1,191 @@
+"""Training from start to end: many seeds, progress, checkpoints, resuming."""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from remanence import envs
+from remanence.envs import AbstractEnvironment
+from remanence.errors import InvalidOptionError
+from remanence.networks import Agent, Architecture
+from remanence.store import hold_directory, remove_leftovers
+from remanence.training._config import PPOConfig
+from remanence.training._engines import AbstractEngine, make_engine
+from remanence.training._learner import Learner, LearnerState
+from remanence.training._run import Curves, RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What is known after an iteration; `metrics` have one entry for each seed."""
+
+    iteration: int
+    num_iterations: int
+    metrics: Mapping[str, np.ndarray]
+    seconds: float
+    steps: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """What a training gives: an agent for each seed, and curves (iterations, seeds) by metric."""
+
+    agents: dict[int, Agent]
+    curves: Curves
+    finished: bool
+
+
+def train(
+    env: AbstractEnvironment | tuple[AbstractEnvironment, Any],
+    network: Architecture,
+    config: PPOConfig | None = None,
+    seeds: Sequence[int] = (1,),
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    batching: str = "auto",
+    checkpoint_every: int = 5,
+    on_iteration: Callable[[Progress], Any] = lambda progress: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Training:
+    """Train one agent for each seed by recurrent PPO.
+
+    `env` is an environment, or the pair that `envs.make` returns. With `out`, the run is written to
+    that directory, with a checkpoint every `checkpoint_every` iterations; with `resume`, a run that
+    was stopped or killed there goes on, and ends as if it had never been interrupted.
+    `should_stop` is asked after every iteration.
+    """
+    environment, params = env if isinstance(env, tuple) else (env, env.default_params)
+    config = config or PPOConfig()
+    seeds = _check_seeds(seeds)
+    if checkpoint_every < 1:
+        raise InvalidOptionError("checkpoint_every", checkpoint_every, "use 1 or more")
+    if resume and out is None:
+        raise InvalidOptionError("resume", resume, "say with `out` which directory to resume")
+    learner = Learner(environment, network, config)
+    engine = make_engine(learner, params, batching)
+    with _open_run(out, resume, environment, params, learner, seeds) as run:
+        curves = _start(engine, learner, params, run, seeds, resume)
+        for progress in _iterate(engine, config, curves, len(seeds)):
+            _keep(curves, progress.metrics)
+            on_iteration(progress)
+            stops = should_stop()
+            if run and (stops or progress.iteration % checkpoint_every == 0):
+                run.save_checkpoint(engine.get_states(), curves)
+                run.save_curves(seeds, curves)
+            if stops:
+                break
+        return _finish(engine, network, config, run, seeds, curves)
+
+
+def _check_seeds(seeds: Sequence[int]) -> list[int]:
+    seeds = [int(seed) for seed in seeds]
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InvalidOptionError("seeds", seeds, "give at least one seed, and each one once")
+    if min(seeds) < 0 or max(seeds) >= 2**31:
+        raise InvalidOptionError("seeds", seeds, "use whole numbers from 0 to 2**31 - 1")
+    return seeds
+
+
+@contextlib.contextmanager
+def _open_run(
+    out: str | Path | None,
+    resume: bool,
+    environment: AbstractEnvironment,
+    params: Any,
+    learner: Learner,
+    seeds: list[int],
+) -> Iterator[RunDirectory | None]:
+    """The run's directory, held against others; or nothing, where nothing is to be written."""
+    if out is None:
+        yield None
+        return
+    run = RunDirectory(Path(out))
+    with hold_directory(run.path):
+        remove_leftovers(run.path)
+        description = run.describe(
+            envs.describe(environment, params), learner.architecture, learner.config, seeds
+        )
+        if resume and run.exists:
+            run.check(description)
+        else:
+            run.create(description)
+        yield run
+
+
+def _start(
+    engine: AbstractEngine,
+    learner: Learner,
+    params: Any,
+    run: RunDirectory | None,
+    seeds: list[int],
+    resume: bool,
+) -> Curves:
+    """Put the engine where the run stands, and return the curves so far."""
+    if run and resume:
+        template = _shape_of_states(learner, params, len(seeds))
+        checkpoint = run.load_checkpoint(template)
+        if checkpoint is not None:
+            states, curves = checkpoint
+            engine.set_states(states)
+            return curves
+    engine.begin(seeds)
+    return {}
+
+
+def _shape_of_states(learner: Learner, params: Any, count: int) -> LearnerState:
+    begin = jax.vmap(learner.begin, in_axes=(0, None))
+    return jax.eval_shape(begin, jnp.zeros(count, jnp.int32), params)
+
+
+def _iterate(
+    engine: AbstractEngine, config: PPOConfig, curves: Curves, num_seeds: int
+) -> Iterator[Progress]:
+    done = len(next(iter(curves.values()))) if curves else 0
+    for iteration in range(done + 1, config.num_iterations + 1):
+        began = time.perf_counter()
+        metrics = engine.iterate()
+        yield Progress(
+            iteration=iteration,
+            num_iterations=config.num_iterations,
+            metrics=metrics,
+            seconds=time.perf_counter() - began,
+            steps=num_seeds * config.num_envs * config.num_steps,
+        )
+
+
+def _keep(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
+    for name, values in metrics.items():
+        row = values.astype(np.float32)[None]
+        curves[name] = np.concatenate([curves[name], row]) if name in curves else row
+
+
+def _finish(
+    engine: AbstractEngine,
+    network: Architecture,
+    config: PPOConfig,
+    run: RunDirectory | None,
+    seeds: list[int],
+    curves: Curves,
+) -> Training:
+    states = engine.get_states()
+    agents = {}
+    for index, seed in enumerate(seeds):
+        policy, value = jax.tree.map(
+            lambda leaf, index=index: jnp.asarray(leaf[index]), (states.policy, states.value)
+        )
+        agents[seed] = Agent(policy, value, network)
+    if run:
+        run.save_checkpoint(states, curves)
+        run.save_curves(seeds, curves)
+        for seed, agent in agents.items():
+            run.save_agent(seed, agent)
+    done = len(next(iter(curves.values()))) if curves else 0
+    return Training(agents, curves, finished=done == config.num_iterations)

@@ -1,0 +1,219 @@
+"""What every registered environment promises, with and without the previous action."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence._keys import derive_key
+from remanence.envs import AbstractEnvironment, PreviousAction, make, registry
+from tests.envs.rollouts import draw_inputs
+
+NUM_ENVS, NUM_STEPS = 64, 80
+
+
+class Case(NamedTuple):
+    environment: AbstractEnvironment
+    params: Any
+
+
+@pytest.fixture(params=sorted(registry), scope="module")
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "previous-action"], scope="module")
+def case(name, request) -> Case:
+    return Case(*make(name, previous_action=request.param))
+
+
+@pytest.fixture(scope="module")
+def rollout(case) -> Any:
+    """Many auto-resetting steps under random actions: (before, action, key, result of step)."""
+    environment, params = case
+
+    def step(before, inputs):
+        key, action = inputs
+        result = environment.step(key, before[1], action, params)
+        return result[:2], (before, action, key, result)
+
+    def run(reset_key, *inputs):
+        return jax.lax.scan(step, environment.reset(reset_key, params), inputs)[1]
+
+    inputs = draw_inputs(0, NUM_ENVS, NUM_STEPS, environment.num_actions)
+    return jax.jit(jax.vmap(run))(*inputs)
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """The same structure, types and numbers; numbers exactly, as nothing here rounds."""
+    assert jax.tree.structure(left) == jax.tree.structure(right)
+    for one, other in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        np.testing.assert_array_equal(one, other)
+
+
+def describe(tree: Any) -> Any:
+    """Structure, shapes and dtypes, weak types included: what a scan's carry must keep."""
+    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), tree)
+
+
+def pick(tree: Any, *index: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index], tree)
+
+
+def select(tree: Any, mask: np.ndarray) -> Any:
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[mask], tree)
+
+
+def test_it_is_frozen_and_hashable(name, case):
+    environment, _ = case
+    again, _ = make(name, previous_action=isinstance(environment, PreviousAction))
+    assert again == environment
+    assert hash(again) == hash(environment)
+    with pytest.raises(AttributeError):
+        environment.surprise = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_default_params_are_those_of_make(case):
+    assert_same(case.environment.default_params, case.params)
+    observation, _ = case.environment.reset(jax.random.key(1))
+    assert_same(observation, case.environment.reset(jax.random.key(1), case.params)[0])
+
+
+def test_shapes_and_dtypes(case):
+    environment, params = case
+    key, action = jax.random.key(2), jnp.int32(0)
+    observation, state = environment.reset(key, params)
+    low, high = environment.observation_bounds
+    assert low.shape == high.shape == (environment.observation_size,)
+    assert low.dtype == high.dtype == np.float32
+    seen, _, reward, terminated, truncated, info = environment.step(key, state, action, params)
+    vector = ((environment.observation_size,), jnp.float32, False)
+    assert describe((observation, seen, info["final_observation"])) == (vector,) * 3
+    assert describe(reward) == ((), jnp.float32, False)
+    assert describe((terminated, truncated)) == (((), jnp.bool_, False),) * 2
+    assert_same((info["terminated"], info["truncated"]), (terminated, truncated))
+
+
+def test_a_state_can_be_carried_by_a_loop(case):
+    environment, params = case
+    key = jax.random.key(3)
+    _, state = environment.reset(key, params)
+    advanced = environment.advance(key, state, jnp.int32(0), params)[0]
+    stepped = environment.step(key, state, jnp.int32(0), params)[1]
+    assert describe(state) == describe(advanced) == describe(stepped)
+
+
+def test_observations_stay_within_bounds(case, rollout):
+    low, high = case.environment.observation_bounds
+    (observation, _), _, _, (_, _, _, _, _, info) = rollout
+    for seen in (observation, info["final_observation"]):
+        assert (np.asarray(seen) >= low).all()
+        assert (np.asarray(seen) <= high).all()
+
+
+def test_an_observation_is_a_function_of_the_state(case, rollout):
+    (observation, state), *_ = rollout
+    assert_same(jax.vmap(jax.vmap(case.environment.observe))(state), observation)
+
+
+def test_a_step_starts_a_new_episode_exactly_where_one_ends(case, rollout):
+    environment, params = case
+    (_, state), action, key, result = rollout
+
+    def draw_apart(key, state, action):
+        final = environment.advance(derive_key(key, "advance"), state, action, params)
+        fresh = environment.start(derive_key(key, "start"), params)
+        return final, fresh, environment.observe(final[0]), environment.observe(fresh)
+
+    apart = jax.jit(jax.vmap(jax.vmap(draw_apart)))(key, state, action)
+    (final_state, *outcome), fresh_state, last_seen, first_seen = apart
+    observation, next_state, reward, terminated, truncated, info = result
+    assert_same([reward, terminated, truncated], outcome)
+    assert_same((info["terminated"], info["truncated"]), (terminated, truncated))
+    assert_same(info["final_observation"], last_seen)
+    done = np.asarray(terminated | truncated)
+    assert done.any()
+    assert not done.all()
+    assert_same(select((observation, next_state), done), select((first_seen, fresh_state), done))
+    assert_same(select((observation, next_state), ~done), select((last_seen, final_state), ~done))
+
+
+def test_auto_resets_draw_different_episodes(rollout):
+    *_, (_, next_state, _, terminated, truncated, _) = rollout
+    done = np.asarray(terminated | truncated)
+    opened = [leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(select(next_state, done))]
+    assert len(np.unique(np.concatenate(opened, axis=1), axis=0)) > 3
+
+
+def test_compiled_is_eager(case, rollout):
+    environment, params = case
+    (_, state), action, key, result = rollout
+    done = np.asarray(result[3] | result[4])
+    for index in (np.argwhere(done)[0], np.argwhere(~done)[0]):
+        key_here, state_here, action_here = pick((key, state, action), *index)
+        eager = environment.step(key_here, state_here, action_here, params)
+        assert_same(eager, pick(result, *index))
+    key = jax.random.key(5)
+    assert_same(environment.reset(key, params), jax.jit(environment.reset)(key, params))
+
+
+def test_a_batch_is_a_loop(case):
+    environment, params = case
+
+    def begin(key, action):
+        observation, state = environment.reset(key, params)
+        return observation, environment.step(key, state, action, params)
+
+    keys = jax.random.split(jax.random.key(6), 20)
+    actions = jnp.arange(20) % environment.num_actions
+    batch, alone = jax.jit(jax.vmap(begin))(keys, actions), jax.jit(begin)
+    for member in range(20):
+        assert_same(alone(keys[member], actions[member]), pick(batch, member))
+
+
+def play(case: Case, key: Any, coin: bool) -> Any:
+    """The return of the script, whose decisions a coin replaces where asked."""
+    environment, params = case
+    script = environment.script()
+    if script is None:
+        pytest.skip("nobody has written a script")
+
+    def step(carry):
+        key, state, memory, total, _ = carry
+        key, coin_key, step_key = jax.random.split(key, 3)
+        memory, action = script.act(memory, environment.observe(state))
+        if coin:
+            up, down = map(environment.action_names.index, ("up", "down"))
+            decides = (action == up) | (action == down)
+            toss = jnp.where(jax.random.bernoulli(coin_key), up, down)
+            action = jnp.where(decides, toss, action)
+        state, reward, *ends = environment.advance(step_key, state, action, params)
+        return key, state, memory, total + reward, ends[0] | ends[1]
+
+    state = environment.start(jax.random.fold_in(key, 1), params)
+    carry = (key, state, script.memory, jnp.float32(0), jnp.array(False))
+    return jax.lax.while_loop(lambda carry: ~carry[-1], step, carry)[3]
+
+
+def play_many(case: Case, coin: bool) -> np.ndarray:
+    keys = jax.random.split(jax.random.key(7), 4000)
+    return np.asarray(jax.jit(jax.vmap(lambda key: play(case, key, coin)))(keys), np.float64)
+
+
+def test_the_script_earns_the_optimal_return(case):
+    optimal = case.environment.optimal_return(case.params)
+    if optimal is None:
+        pytest.skip("the optimal return is not known")
+    np.testing.assert_allclose(play_many(case, coin=False), optimal, rtol=1e-5)
+
+
+def test_a_coin_earns_the_return_of_random_decisions(case):
+    expected = case.environment.random_decision_return(case.params)
+    if expected is None:
+        pytest.skip("there is no decision to be made at random")
+    returns = play_many(case, coin=True)
+    error = returns.std(ddof=1) / np.sqrt(len(returns))
+    assert abs(returns.mean() - expected) < 4 * error

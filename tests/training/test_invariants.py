@@ -1,0 +1,220 @@
+"""What must hold of recurrent PPO; each of these has failed in some well-known library."""
+
+import dataclasses
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence import envs
+from remanence.networks import make_architecture
+from remanence.training import PPOConfig, train
+from remanence.training._learner import Learner
+from remanence.training._losses import policy_loss, value_loss
+from remanence.training._rollout import collect_rollout, evaluate_rollout
+
+NUM_STEPS = 40
+CONFIG = PPOConfig(
+    num_envs=6,
+    num_steps=NUM_STEPS,
+    num_iterations=3,
+    num_minibatches=2,
+    policy_epochs=3,
+    value_epochs=2,
+)
+# A short limit makes episodes end in both ways within a rollout.
+ENV, PARAMS = envs.make("tmaze", length=(1, 3), time_limit_factor=3)
+KEY = jax.random.key(7)
+CELLS = ["gru", "bmru", "mingru"]
+
+
+@pytest.fixture(scope="module", params=CELLS)
+def played(request):
+    """A learner in mid-training, and the rollout that it collects next."""
+    learner = Learner(ENV, make_architecture("tmaze", cell=request.param), CONFIG)
+    state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
+    state, _ = jax.jit(learner.iterate)(state, PARAMS)
+    collect = eqx.filter_jit(collect_rollout)
+    stage, rollout = collect(ENV, PARAMS, state.policy, state.stage, NUM_STEPS, KEY)
+    assert np.any(rollout.truncated & ~rollout.terminated)
+    assert np.any(rollout.terminated)
+    assert not np.all(rollout.first[0]), "some episodes must be carried into the rollout"
+    return learner, state, stage, rollout
+
+
+def test_the_first_ratio_is_one(played):
+    _, state, _, rollout = played
+    advantage = jnp.ones_like(rollout.reward)
+    config = dataclasses.replace(CONFIG, normalize_advantages=False, entropy_coefficient=0.0)
+    loss, metrics = jax.jit(policy_loss, static_argnums=4)(
+        state.policy, rollout, state.stage.policy_state, advantage, config, KEY
+    )
+    # With every advantage 1, the surrogate is the mean ratio.
+    np.testing.assert_allclose(-loss, 1, rtol=1e-6)
+    np.testing.assert_allclose(metrics["kl"], 0, atol=1e-6)
+    assert metrics["clipped"] == 0
+
+
+def test_replaying_equals_acting(played):
+    _, state, stage, rollout = played
+    run = jax.jit(jax.vmap(lambda network, *rest: network.run(*rest), (None, 1, 1, 0), 1))
+    logits, states = run(state.policy, rollout.observation, rollout.first, state.stage.policy_state)
+    log_probability = jnp.take_along_axis(
+        jax.nn.log_softmax(logits), rollout.action[..., None], axis=-1
+    )[..., 0]
+    np.testing.assert_allclose(log_probability, rollout.log_probability, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(states[-1], stage.policy_state, rtol=1e-5, atol=1e-6)
+
+
+def test_values_along_a_rollout_are_those_of_stepping(played):
+    _, state, _, rollout = played
+    values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
+    step = eqx.filter_jit(state.value.step)
+    for member in range(2):
+        carried = state.value_state[member]
+        for time in range(NUM_STEPS):
+            if rollout.first[time, member]:
+                carried = state.value.initial_state()
+            value, carried = step(rollout.observation[time, member], carried)
+            np.testing.assert_allclose(values.value[time, member], value[0], rtol=1e-5, atol=1e-5)
+            peek, _ = step(rollout.final_observation[time, member], carried)
+            np.testing.assert_allclose(
+                values.next_value[time, member], peek[0], rtol=1e-5, atol=1e-5
+            )
+        np.testing.assert_allclose(values.last_state[member], carried, rtol=1e-5, atol=1e-6)
+
+
+def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
+    _, state, _, rollout = played
+    evaluate = jax.jit(evaluate_rollout)
+    moved = rollout._replace(final_observation=rollout.final_observation + 5)
+    before = evaluate(state.value, state.value_state, rollout)
+    after = evaluate(state.value, state.value_state, moved)
+    np.testing.assert_array_equal(before.last_state, after.last_state)
+    np.testing.assert_array_equal(before.value, after.value)
+    assert not np.allclose(before.next_value, after.next_value)
+
+
+def test_a_truncated_episode_ends_with_its_own_final_observation(played):
+    _, state, _, rollout = played
+    values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
+    truncated = np.asarray(rollout.truncated & ~rollout.terminated)[:-1]
+    goes_on = ~np.asarray(rollout.truncated | rollout.terminated)[:-1]
+    following = np.asarray(values.value)[1:]
+    next_value = np.asarray(values.next_value)[:-1]
+    np.testing.assert_allclose(next_value[goes_on], following[goes_on], rtol=1e-5, atol=1e-5)
+    # The next episode opens with a cue, which the old one's final observation does not show.
+    cue = np.asarray(rollout.final_observation)[:-1, :, 0]
+    assert np.all(cue[truncated] == 0)
+    assert np.all(np.asarray(rollout.observation)[1:, :, 0][truncated] != 0)
+    assert not np.allclose(next_value[truncated], following[truncated])
+
+
+def test_packed_episodes_equal_episodes_run_apart(played):
+    _, state, _, rollout = played
+    run = eqx.filter_jit(state.policy.run)
+    member = 0
+    starts = [0, *np.flatnonzero(np.asarray(rollout.first)[1:, member]) + 1, NUM_STEPS]
+    packed, _ = run(
+        rollout.observation[:, member], rollout.first[:, member], state.stage.policy_state[member]
+    )
+    for start, end in itertools.pairwise(starts):
+        opens = bool(rollout.first[start, member])
+        begin = state.policy.initial_state() if opens else state.stage.policy_state[member]
+        observations = rollout.observation[start:end, member]
+        apart, _ = run(observations, jnp.zeros(end - start, bool), begin)
+        np.testing.assert_allclose(packed[start:end], apart, rtol=1e-5, atol=1e-6)
+
+
+def test_losses_are_their_definitions(played):
+    """Against sums written out step by step, for a minibatch of some members."""
+    _, state, _, rollout = played
+    members = jnp.array([1, 4])
+    chosen = rollout.select(members)
+    advantage = jax.random.normal(KEY, rollout.reward.shape)[:, members]
+    # Another policy than the one that acted, so that some ratios are clipped.
+    policy = jax.tree.map(lambda leaf: leaf * 3, state.policy)
+    loss, _ = jax.jit(policy_loss, static_argnums=4)(
+        policy, chosen, state.stage.policy_state[members], advantage, CONFIG, KEY
+    )
+    normal = np.asarray(advantage, np.float64)
+    normal = (normal - normal.mean()) / (normal.std() + 1e-8)
+    surrogate, entropy, targets = [], [], []
+    for member, number in enumerate(np.asarray(members)):
+        logits, _ = eqx.filter_jit(policy.run)(
+            chosen.observation[:, member],
+            chosen.first[:, member],
+            state.stage.policy_state[number],
+        )
+        for time, row in enumerate(np.asarray(logits, np.float64)):
+            probabilities = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
+            ratio = probabilities[chosen.action[time, member]] / np.exp(
+                float(chosen.log_probability[time, member])
+            )
+            gain = normal[time, member]
+            surrogate.append(min(ratio * gain, np.clip(ratio, 0.8, 1.2) * gain))
+            entropy.append(-(probabilities * np.log(probabilities)).sum())
+    expected = -np.mean(surrogate) - 0.01 * np.mean(entropy)
+    np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
+
+    target = jax.random.normal(KEY, advantage.shape)
+    loss = jax.jit(value_loss, static_argnums=4)(
+        state.value, chosen, state.value_state[members], target, CONFIG, KEY
+    )
+    for member, number in enumerate(np.asarray(members)):
+        values, _ = eqx.filter_jit(state.value.run)(
+            chosen.observation[:, member], chosen.first[:, member], state.value_state[number]
+        )
+        targets += list((np.asarray(values)[:, 0] - np.asarray(target)[:, member]) ** 2)
+    np.testing.assert_allclose(loss, 0.5 * np.mean(targets), rtol=1e-4)
+
+
+@pytest.mark.parametrize("batching", ["cores", "vmap"])
+def test_one_seed_alone_equals_that_seed_among_others(batching):
+    architecture = make_architecture("tmaze", cell="gru")
+    env = (ENV, PARAMS)
+    alone = train(env, architecture, CONFIG, [5], batching=batching)
+    among = train(env, architecture, CONFIG, [2, 5, 9], batching=batching)
+    pairs = zip(jax.tree.leaves(alone.agents[5]), jax.tree.leaves(among.agents[5]), strict=True)
+    for one, other in pairs:
+        if batching == "cores":
+            np.testing.assert_array_equal(one, other)
+        else:
+            # A batched matrix product may round differently from a single one, and three
+            # iterations of Adam make 1e-7 into more where a gradient is next to 0.
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        alone.curves["return"][:1, 0], among.curves["return"][:1, 1], rtol=1e-6
+    )
+    assert not np.array_equal(among.curves["return"][:, 0], among.curves["return"][:, 1])
+
+
+def test_the_kl_stop_stops_one_seeds_policy_and_no_value_network():
+    """In one program, with a limit that lies between the KL of two seeds."""
+    architecture = make_architecture("tmaze", cell="gru")
+    config = dataclasses.replace(
+        CONFIG, num_iterations=1, policy_epochs=8, policy_learning_rate=0.05, max_kl=1e9
+    )
+    env, seeds = (ENV, PARAMS), [1, 2, 3, 4]
+    free = train(env, architecture, config, seeds, batching="vmap")
+    assert np.all(free.curves["policy_epochs"] == config.policy_epochs)
+    limit = float(np.median(free.curves["kl"]))
+    stopped = train(
+        env, architecture, dataclasses.replace(config, max_kl=limit), seeds, batching="vmap"
+    )
+    epochs = stopped.curves["policy_epochs"][0]
+    assert np.any(epochs < config.policy_epochs), "no policy was stopped"
+    assert np.any(epochs == config.policy_epochs), "every policy was stopped"
+    for seed, count in zip(seeds, epochs, strict=True):
+        policies = stopped.agents[seed].policy, free.agents[seed].policy
+        same = all(
+            np.allclose(a, b, rtol=1e-4, atol=1e-5)
+            for a, b in zip(*map(jax.tree.leaves, policies), strict=True)
+        )
+        assert same == (count == config.policy_epochs)
+        values = stopped.agents[seed].value, free.agents[seed].value
+        for one, other in zip(*map(jax.tree.leaves, values), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

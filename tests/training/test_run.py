@@ -1,0 +1,249 @@
+"""Runs on disk: nothing lost, nothing half-written, nothing mistaken for something else."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from remanence import envs
+from remanence.errors import InvalidOptionError, StoreError
+from remanence.networks import Agent, make_architecture
+from remanence.store import load_arrays, read_table
+from remanence.training import PPOConfig, RunDirectory, change_config, train
+
+CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=6, policy_epochs=2, value_epochs=2)
+NETWORK = make_architecture("tmaze", cell="gru")
+SEEDS = [1, 2]
+
+
+def begin(out: Path | None, config=CONFIG, **options):
+    return train(envs.make("tmaze"), NETWORK, config, SEEDS, out=out, **options)
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Bit for bit: weights, all of the state, curves."""
+    for name in (
+        "agents/seed-1.safetensors",
+        "agents/seed-2.safetensors",
+        "checkpoint.safetensors",
+    ):
+        ours, theirs = load_arrays(one / name)[0], load_arrays(other / name)[0]
+        assert ours.keys() == theirs.keys()
+        for key in ours:
+            np.testing.assert_array_equal(ours[key], theirs[key], err_msg=key)
+    ours, theirs = (read_table(run / "curves.parquet") for run in (one, other))
+    assert ours.keys() == theirs.keys()
+    for column in ours:
+        np.testing.assert_array_equal(ours[column], theirs[column], err_msg=column)
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert begin(out).finished
+    return out
+
+
+def test_anyone_can_read_a_run(whole_run):
+    run = RunDirectory(whole_run)
+    what = json.loads((whole_run / "run.json").read_text())["what"]
+    assert what["config"]["num_steps"] == 16
+    assert what["seeds"] == SEEDS
+    curves = run.load_curves()
+    assert len(curves["return"]) == CONFIG.num_iterations * len(SEEDS)
+    assert list(curves["seed"][:3]) == [1, 2, 1]
+    agents = run.load_agents()
+    environment, params = run.load_environment()
+    assert (environment, int(params.length_high)) == (envs.TMaze(), 3)
+    observation, _ = environment.reset(jax.random.key(0), params)
+    action, state = agents[1].act(agents[1].initial_state(), observation, True)
+    assert (int(action) in range(4), state.shape) == (True, (5,))
+
+
+def test_an_agent_survives_saving(whole_run, tmp_path):
+    agent = Agent.load(whole_run / "agents" / "seed-2.safetensors")
+    agent.save(tmp_path / "copy.safetensors")
+    again = Agent.load(tmp_path / "copy.safetensors")
+    jax.tree.map(np.testing.assert_array_equal, agent, again)
+
+
+def test_a_stopped_run_ends_as_if_it_had_not_been(whole_run, tmp_path):
+    out = tmp_path / "run"
+    done = []
+    stopped = begin(
+        out, on_iteration=done.append, should_stop=lambda: len(done) == 2, checkpoint_every=100
+    )
+    assert (stopped.finished, len(done)) == (False, 2)
+    assert begin(out, resume=True).finished
+    assert_same_run(out, whole_run)
+
+
+def test_resuming_a_finished_run_changes_nothing(whole_run, tmp_path):
+    out = tmp_path / "run"
+    begin(out)
+    done = []
+    assert begin(out, resume=True, on_iteration=done.append).finished
+    assert not done
+    assert_same_run(out, whole_run)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from tests.training.test_run import begin
+begin(Path({out!r}), resume=True, checkpoint_every=1)
+"""
+
+
+def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path):
+    """SIGKILL at random moments; each life gets a little longer, so that the run ends."""
+    out = tmp_path / "run"
+    tests = str(Path(__file__).parents[2])
+    program = PROGRAM.format(tests=tests, out=str(out))
+    moments = random.Random(0)
+    patience = 4.0
+    for _ in range(8):
+        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests)
+        try:
+            life.wait(patience + moments.uniform(0, 3))
+        except subprocess.TimeoutExpired:
+            os.kill(life.pid, signal.SIGKILL)
+            life.wait()
+            patience += 6
+        if life.returncode == 0:
+            break
+    else:
+        assert begin(out, resume=True).finished
+    assert_same_run(out, whole_run)
+    assert not list(out.glob(".*.part"))
+
+
+def test_the_second_process_on_a_directory_is_refused(tmp_path):
+    out = tmp_path / "run"
+
+    def try_another(_):
+        tests = str(Path(__file__).parents[2])
+        program = PROGRAM.format(tests=tests, out=str(out))
+        other = subprocess.run(
+            [sys.executable, "-c", program], cwd=tests, capture_output=True, text=True, check=False
+        )
+        assert "another process is working here" in other.stderr
+
+    begin(out, on_iteration=try_another, config=change_config(CONFIG, {"num_iterations": 1}))
+
+
+def test_a_run_is_never_overwritten(whole_run):
+    with pytest.raises(StoreError, match="there is a run here already"):
+        begin(whole_run)
+
+
+def test_a_changed_configuration_is_named(whole_run):
+    changed = change_config(CONFIG, {"discount": 0.5})
+    with pytest.raises(StoreError, match=r"what\.config\.discount was 0\.998 and is now 0\.5"):
+        begin(whole_run, config=changed, resume=True)
+
+
+def copy_run(run: Path, to: Path) -> Path:
+    subprocess.run(["cp", "-r", run, to], check=True)
+    return to
+
+
+def test_another_versions_run_is_refused(whole_run, tmp_path):
+    out = copy_run(whole_run, tmp_path / "run")
+    description = json.loads((out / "run.json").read_text())
+    description["versions"]["jax"] = "0.1"
+    (out / "run.json").write_text(json.dumps(description))
+    with pytest.raises(StoreError, match=r"versions\.jax was '0\.1'"):
+        begin(out, resume=True)
+    description["format"] = 99
+    (out / "run.json").write_text(json.dumps(description))
+    with pytest.raises(StoreError, match="not a run that this version reads"):
+        begin(out, resume=True)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "foreign", "empty"])
+def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
+    out = copy_run(whole_run, tmp_path / "run")
+    checkpoint = out / "checkpoint.safetensors"
+    contents = {
+        "truncated": checkpoint.read_bytes()[:-100],
+        "garbage": b"\xff" * 1000,
+        "foreign": (out / "agents" / "seed-1.safetensors").read_bytes(),
+        "empty": b"",
+    }[damage]
+    checkpoint.write_bytes(contents)
+    with pytest.raises(StoreError, match=r"checkpoint\.safetensors"):
+        begin(out, resume=True)
+    assert checkpoint.read_bytes() == contents
+
+
+def test_a_damaged_description_is_refused(whole_run, tmp_path):
+    out = copy_run(whole_run, tmp_path / "run")
+    (out / "run.json").write_text("{")
+    with pytest.raises(StoreError, match="this is not JSON"):
+        begin(out, resume=True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told_and_loses_nothing(whole_run, tmp_path, monkeypatch):
+    out = copy_run(whole_run, tmp_path / "run")
+    before = (out / "checkpoint.safetensors").read_bytes()
+
+    def no_space(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(StoreError, match="No space left on device"):
+        begin(out, resume=True)
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+    assert not list(out.glob(".*.part"))
+
+
+def test_a_directory_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="file"):
+        begin(tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resume": True}, "resume"),
+        ({"checkpoint_every": 0}, "checkpoint_every"),
+        ({"batching": "gpu"}, "batching"),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        begin(None, **options)
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31]])
+def test_impossible_seeds_are_refused(seeds):
+    with pytest.raises(InvalidOptionError, match="seeds"):
+        train(envs.make("tmaze"), NETWORK, CONFIG, seeds)
+
+
+def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path):
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "remanence.cli", "train", "tmaze-short", "--out", str(out)]
+    command += ["--set", "num_envs=4", "num_steps=16", "policy_epochs=2", "num_iterations=1000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (out / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "go on with --resume" in stdout
+    assert "stopping after this iteration" in stderr
+    assert RunDirectory(out).load_agents().keys() == {1}
