@@ -25,7 +25,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright
 
 tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 $(VENV)/.python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \

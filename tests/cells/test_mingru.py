@@ -1,5 +1,6 @@
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -71,17 +72,16 @@ def test_weights_start_as_stated():
 @pytest.mark.parametrize("method", ["loop", "scan"])
 def test_a_reset_stops_even_nan(method):
     cell = MinGRU(2, 3, key=jax.random.key(0))
-    inputs = np.ones((7, 2), np.float32)
-    inputs[2] = np.nan
-    first = np.arange(7) == 4
+    inputs = jnp.ones((7, 2)).at[2].set(jnp.nan)
+    first = jnp.arange(7) == 4
     states = np.asarray(jitted_run(cell, inputs, first, cell.initial_state(), method))
     np.testing.assert_array_equal(np.isnan(states).all(axis=1), [0, 0, 1, 1, 0, 0, 0])
-    poisoned = np.full(3, np.nan, np.float32)
+    poisoned = jnp.full(3, jnp.nan)
     assert np.isfinite(jitted_run(cell, inputs[4:], first[4:], poisoned, method)).all()
 
 
 @pytest.mark.parametrize("method", ["loop", "scan"])
 def test_an_empty_sequence_has_no_states(method):
     cell = MinGRU(2, 3, key=jax.random.key(0))
-    nothing = np.zeros((0, 2), np.float32), np.zeros(0, bool)
+    nothing = jnp.zeros((0, 2)), jnp.zeros(0, bool)
     assert jitted_run(cell, *nothing, cell.initial_state(), method).shape == (0, 3)

@@ -9,7 +9,7 @@ import pytest
 
 from remanence._keys import derive_key
 from remanence.envs import AbstractEnvironment, PreviousAction, make, registry
-from tests.envs.rollouts import draw_inputs
+from tests.envs.rollouts import compile_quickly, draw_inputs
 
 NUM_ENVS, NUM_STEPS = 64, 80
 
@@ -128,7 +128,7 @@ def test_a_step_starts_a_new_episode_exactly_where_one_ends(case, rollout):
         fresh = environment.start(derive_key(key, "start"), params)
         return final, fresh, environment.observe(final[0]), environment.observe(fresh)
 
-    apart = jax.jit(jax.vmap(jax.vmap(draw_apart)))(key, state, action)
+    apart = compile_quickly(jax.vmap(jax.vmap(draw_apart)))(key, state, action)
     (final_state, *outcome), fresh_state, last_seen, first_seen = apart
     observation, next_state, reward, terminated, truncated, info = result
     assert_same([reward, terminated, truncated], outcome)
@@ -169,7 +169,7 @@ def test_a_batch_is_a_loop(case):
 
     keys = jax.random.split(jax.random.key(6), 20)
     actions = jnp.arange(20) % environment.num_actions
-    batch, alone = jax.jit(jax.vmap(begin))(keys, actions), jax.jit(begin)
+    batch, alone = compile_quickly(jax.vmap(begin))(keys, actions), compile_quickly(begin)
     for member in range(20):
         assert_same(alone(keys[member], actions[member]), pick(batch, member))
 
@@ -200,7 +200,8 @@ def play(case: Case, key: Any, coin: bool) -> Any:
 
 def play_many(case: Case, coin: bool) -> np.ndarray:
     keys = jax.random.split(jax.random.key(7), 4000)
-    return np.asarray(jax.jit(jax.vmap(lambda key: play(case, key, coin)))(keys), np.float64)
+    returns = compile_quickly(jax.vmap(lambda key: play(case, key, coin)))(keys)
+    return np.asarray(returns, np.float64)
 
 
 def test_the_script_earns_the_optimal_return(case):

@@ -11,7 +11,13 @@ import scipy.stats
 
 from remanence.envs import LookupTreeMaze, LookupTreeMazeParams, LookupTreeMazeState, make
 from tests.envs.reference import DOWN, LEFT, RIGHT, UP, LookupTreeMazeReference, Maze
-from tests.envs.rollouts import assert_replays, assert_uniform, keep_whole_episodes, roll_out
+from tests.envs.rollouts import (
+    assert_replays,
+    assert_uniform,
+    compile_quickly,
+    keep_whole_episodes,
+    roll_out,
+)
 
 MAZE = LookupTreeMaze()
 KEY = jax.random.key(0)
@@ -23,7 +29,7 @@ def list_tables(size: int) -> list[tuple[int, ...]]:
 
 def start_many(environment, params, seed: int, num_episodes: int) -> LookupTreeMazeState:
     keys = jax.random.split(jax.random.key(seed), num_episodes)
-    return jax.jit(jax.vmap(lambda key: environment.start(key, params)))(keys)
+    return compile_quickly(jax.vmap(lambda key: environment.start(key, params)))(keys)
 
 
 def visit_every_maze(environment, params, states) -> tuple[np.ndarray, ...]:
@@ -44,7 +50,7 @@ def visit_every_maze(environment, params, states) -> tuple[np.ndarray, ...]:
         _, (maze, *drawn) = jax.lax.scan(step, state, length=num_mazes * max_length)
         return tuple(jnp.zeros(num_mazes + 1, jnp.int32).at[maze].set(x)[:-1] for x in drawn)
 
-    return tuple(np.asarray(drawn) for drawn in jax.jit(jax.vmap(visit))(states))
+    return tuple(np.asarray(drawn) for drawn in compile_quickly(jax.vmap(visit))(states))
 
 
 def read_mazes(environment, params, states) -> list[list[Maze]]:
@@ -202,6 +208,15 @@ def test_what_an_episode_draws_is_pairwise_independent():
         assert_uniform(values * width + others, size * width)
 
 
+def test_the_mazes_of_an_episode_are_jointly_independent():
+    # Words in arithmetic progression would be independent in pairs, but not beyond.
+    params = LookupTreeMazeParams(num_mazes=8, length=(1, 3))
+    states = start_many(MAZE, params, seed=13, num_episodes=60_000)
+    lengths, goals, _ = visit_every_maze(MAZE, params, states)
+    assert_uniform((goals > 0) @ (2 ** np.arange(8)), 2**8)
+    assert_uniform((lengths[:, :5] - 1) @ (3 ** np.arange(5)), 3**5)
+
+
 def test_an_index_is_uniform_among_the_entries_that_equal_the_goal():
     params = LookupTreeMazeParams(num_mazes=6, length=(1, 2))
     states = start_many(MAZE, params, seed=5, num_episodes=100_000)
@@ -217,16 +232,19 @@ def test_an_index_is_uniform_among_the_entries_that_equal_the_goal():
             assert len(likely) == 1 or scipy.stats.chisquare(likely).pvalue > 1e-5
 
 
-def test_successive_indices_are_independent():
-    params = LookupTreeMazeParams(num_mazes=4, length=1)
+def test_indices_are_independent_of_each_other_and_of_lengths():
+    params = LookupTreeMazeParams(num_mazes=4, length=(1, 2))
     states = start_many(MAZE, params, seed=6, num_episodes=60_000)
-    _, goals, indices = visit_every_maze(MAZE, params, states)
+    lengths, goals, indices = visit_every_maze(MAZE, params, states)
     entries = np.asarray(jax.vmap(MAZE.table_entries)(states))
+    np.testing.assert_array_equal(np.take_along_axis(entries, indices, axis=1), goals)
     # With two entries of each sign, the four indices of a table are equally likely.
     halves = entries.sum(axis=1) == 0
-    np.testing.assert_array_equal(np.take_along_axis(entries, indices, axis=1), goals)
-    for first, second in itertools.combinations(range(4), 2):
-        assert_uniform(4 * indices[halves, first] + indices[halves, second], 16)
+    lengths, indices = lengths[halves], indices[halves]
+    for first, second in itertools.product(range(4), repeat=2):
+        assert_uniform(2 * indices[:, first] + lengths[:, second] - 1, 8)
+        if first < second:
+            assert_uniform(4 * indices[:, first] + indices[:, second], 16)
 
 
 def test_an_auto_reset_draws_uniformly_whatever_the_last_episode_was():
@@ -280,7 +298,7 @@ def test_all_lengths_are_added_up_before_the_limit_can_bind(limit_factor):
         return state, (state.time, state.total_length, truncated)
 
     scan = jax.vmap(lambda state: jax.lax.scan(bump, state, length=10 * 27)[1])
-    time, total_length, truncated = map(np.asarray, jax.jit(scan)(states))
+    time, total_length, truncated = map(np.asarray, compile_quickly(scan)(states))
     # The sum is over the first `time + 1` mazes, and 0 for mazes that the episode does not have.
     for step in range(9):
         np.testing.assert_array_equal(

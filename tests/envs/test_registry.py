@@ -40,6 +40,13 @@ def test_previous_action_wraps():
     assert environment == PreviousAction(TMaze())
 
 
+def test_environments_are_equal_where_their_options_are():
+    environment, _ = make("lookup-tree-maze", table_size=5)
+    assert environment == make("lookup-tree-maze", table_size=5, length=9)[0]
+    assert environment != make("lookup-tree-maze")[0]
+    assert make("tmaze")[0] != make("tmaze", previous_action=True)[0]
+
+
 def test_options_are_listed_with_their_defaults():
     assert list_options("tmaze") == ({}, {"length": (1, 3), "time_limit_factor": 10})
     static, traced = list_options("lookup-tree-maze")

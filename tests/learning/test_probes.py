@@ -138,7 +138,10 @@ def test_nothing_is_remembered_across_a_reset():
     for cue in (1.0, -1.0):
         for leftover in (-5.0, 5.0):
             state = jnp.full(NETWORK.state_size, leftover)
-            for time in range(2):
-                seen = environment.observe(ProbeState(jnp.int32(time), jnp.float32(cue), None))
-                action, state = agent.act(state, seen, time == 0)
+            cue_seen, junction_seen = (
+                environment.observe(ProbeState(jnp.int32(time), jnp.float32(cue), None))
+                for time in range(2)
+            )
+            _, state = agent.act(state, cue_seen, first=True)
+            action, _ = agent.act(state, junction_seen)
             assert bool(action == 1) == (cue > 0)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -21,7 +23,7 @@ run = eqx.filter_jit(lambda network, *arguments, **options: network.run(*argumen
 
 def small(**changes) -> Architecture:
     """An architecture with every part in it, small enough to test."""
-    defaults = dict(state_size=4, encoder=(6, 4), head=(5, 3), skip=True)
+    defaults: dict[str, Any] = dict(state_size=4, encoder=(6, 4), head=(5, 3), skip=True)
     return Architecture(**(defaults | changes))
 
 
@@ -153,6 +155,8 @@ def test_layers_of_a_stack_start_differently():
     network = make_value(small(num_layers=2), OBSERVATION_SIZE, key=KEY)
     assert isinstance(network.cell, cells.Stack)
     bottom, top = network.cell.cells
+    assert isinstance(bottom, cells.GRU)
+    assert isinstance(top, cells.GRU)
     assert not np.allclose(bottom.recurrent_weight, top.recurrent_weight)
 
 

@@ -69,5 +69,6 @@ def test_every_environment_of_a_batch_is_on_its_own():
     series = (reward, value, next_value, terminated, truncated)
     batch = estimate(*series, 0.95, 0.9)
     for member in range(4):
-        expected = advantages_by_definition(*(s[:, member] for s in series), 0.95, 0.9)
+        one = [array[:, member] for array in series]
+        expected = advantages_by_definition(*one, discount=0.95, decay=0.9)
         np.testing.assert_allclose(batch[:, member], expected, rtol=1e-5, atol=1e-5)

@@ -109,10 +109,12 @@ def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path):
     out = tmp_path / "run"
     tests = str(Path(__file__).parents[2])
     program = PROGRAM.format(tests=tests, out=str(out))
+    # A cache of its own: a kill may leave a part of a compiled program there.
+    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "compiled")}
     moments = random.Random(0)
     patience = 4.0
     for _ in range(8):
-        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests)
+        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests, env=environment)
         try:
             life.wait(patience + moments.uniform(0, 3))
         except subprocess.TimeoutExpired:

@@ -40,7 +40,7 @@ def choose_arm(at_junction: Flag, action: Action) -> Integer:
 def reward_arm(arm: Integer, goal: Integer) -> Scalar:
     """4 for the goal's arm, -0.1 for the other, 0 for none."""
     entered = jnp.where(arm == goal, REWARD_RIGHT_ARM, REWARD_WRONG_ARM)
-    return jnp.where(arm == 0, 0.0, entered)
+    return jnp.where(arm == 0, 0.0, entered).astype(jnp.float32)
 
 
 def _one_if(condition: Flag) -> Integer:

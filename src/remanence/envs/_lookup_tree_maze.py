@@ -38,11 +38,16 @@ class LookupTreeMazeParams(eqx.Module):
     limit_factor: Int[Array, "..."]
 
     def __init__(self, num_mazes: Any = (1, 20), length: Any = (1, 3), time_limit_factor: Any = 10):
-        self.num_mazes_low, self.num_mazes_high = corridor.read_range("num_mazes", num_mazes)
-        self.length_low, self.length_high = corridor.read_range("length", length)
-        self.limit_factor = corridor.read_limit_factor(
-            time_limit_factor, self.num_mazes_high, self.length_high
-        )
+        lengths = corridor.read_range("length", length)
+        counts = corridor.read_range("num_mazes", num_mazes)
+        factor = corridor.read_limit_factor(time_limit_factor, counts[1], lengths[1])
+        (
+            self.num_mazes_low,
+            self.num_mazes_high,
+            self.length_low,
+            self.length_high,
+            self.limit_factor,
+        ) = jnp.broadcast_arrays(*counts, *lengths, factor)
 
 
 class LookupTreeMazeState(eqx.Module):

@@ -7,14 +7,13 @@ import dataclasses
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
-from remanence.envs._draws import integer_from, sign_from
+from remanence.envs._draws import integer_from, sign_from, words_from
 from remanence.envs._environment import AbstractEnvironment, Script
 from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
@@ -32,8 +31,11 @@ class TMazeParams(eqx.Module):
     limit_factor: Int[Array, "..."]
 
     def __init__(self, length: Any = (1, 3), time_limit_factor: Any = 10):
-        self.length_low, self.length_high = corridor.read_range("length", length)
-        self.limit_factor = corridor.read_limit_factor(time_limit_factor, self.length_high)
+        low, high = corridor.read_range("length", length)
+        factor = corridor.read_limit_factor(time_limit_factor, high)
+        self.length_low, self.length_high, self.limit_factor = jnp.broadcast_arrays(
+            low, high, factor
+        )
 
 
 class TMazeState(eqx.Module):
@@ -69,7 +71,7 @@ class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
         return np.array([-1, 0], np.float32), np.array([1, 1], np.float32)
 
     def start(self, key: Key, params: TMazeParams) -> TMazeState:
-        length_word, goal_word = jax.random.bits(key, (2,))
+        length_word, goal_word = words_from(key)
         zero = jnp.zeros((), jnp.int32)
         return TMazeState(
             time=zero,

@@ -81,4 +81,3 @@ class Agent(eqx.Module):
         template = eqx.filter_eval_shape(build)
         networks = jax.tree.map(jnp.asarray, restore_leaves(template, arrays, path))
         return Agent(architecture=architecture, **networks)
-

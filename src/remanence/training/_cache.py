@@ -8,7 +8,7 @@ import jax
 
 def keep_compiled_programs() -> None:
     """Turn on JAX's compilation cache in the user's cache directory, unless it is on already."""
-    if jax.config.read("jax_compilation_cache_dir") is not None:
+    if jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
         return
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     jax.config.update("jax_compilation_cache_dir", str(Path(home) / "remanence" / "compiled"))

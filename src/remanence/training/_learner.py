@@ -200,7 +200,7 @@ class Learner:
             return self._descend(value, optimizer, gradient, rate), loss
 
         epoch_keys = jax.random.split(derive_key(key, "minibatches"), self.config.value_epochs)
-        minibatches = jnp.concatenate([self._draw_minibatches(key) for key in epoch_keys])
+        minibatches = jnp.concatenate(jax.vmap(self._draw_minibatches)(epoch_keys))
         keys = jax.random.split(derive_key(key, "dropout"), len(minibatches))
         start = (state.value, state.value_optimizer)
         networks, losses = jax.lax.scan(improve, start, (minibatches, keys))

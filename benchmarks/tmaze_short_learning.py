@@ -1,0 +1,147 @@
+"""How many seeds of each cell learn `tmaze-short`, and by which iteration.
+
+Trains with the paper's numbers, and every few iterations asks each greedy agent to solve lengths
+1, 2 and 3 for both goals. A cell's training ends when all of its seeds have, or after `until`
+iterations. Interrupted, it goes on where it was when it is started again.
+"""
+
+import dataclasses
+import json
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from remanence import envs
+from remanence.networks import Agent, make_architecture
+from remanence.training import Training, get_preset, keep_compiled_programs, train
+
+LENGTHS = (1, 2, 3)
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Count the seeds that learn `tmaze-short`."""
+
+    cells: tuple[str, ...] = ("gru", "brc", "nbrc", "mingru", "bmru")
+    """Which cells to train."""
+    num_seeds: int = 30
+    """Seeds 1 to this one."""
+    every: int = 10
+    """How many iterations lie between two looks at the greedy agents."""
+    until: int = 60
+    """Give up after so many iterations."""
+    runs: Path = Path("runs/tmaze-short-learning")
+    """Where the runs are kept."""
+    out: Path = Path("benchmarks/records/tmaze_short_learning.json")
+    """Where the record goes."""
+
+
+def main(options: Options) -> None:
+    """Train, count, print and write the record."""
+    keep_compiled_programs()
+    solved = {cell: count_solved(cell, options) for cell in options.cells}
+    record = {
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "versions": {name: version(name) for name in ("remanence", "jax", "equinox", "optax")},
+        "python": platform.python_version(),
+        "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
+        "first_solved_iteration": solved,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=2) + "\n")
+    Console().print(tabulate(solved, options))
+
+
+def count_solved(cell: str, options: Options) -> dict[int, int | None]:
+    """For each seed, the first look at which its greedy agent solved every length, or None."""
+    seeds = range(1, options.num_seeds + 1)
+    first_solved: dict[int, int | None] = dict.fromkeys(seeds)
+    for target in range(options.every, options.until + 1, options.every):
+        training = train_until(cell, seeds, target, options)
+        for seed, agent in training.agents.items():
+            if first_solved[seed] is None and solves_all(agent):
+                first_solved[seed] = target
+        count = sum(iteration is not None for iteration in first_solved.values())
+        print(f"{cell}: {count} of {len(seeds)} after {target} iterations", flush=True)
+        if count == len(seeds):
+            break
+    return first_solved
+
+
+def train_until(cell: str, seeds: range, target: int, options: Options) -> Training:
+    """Go on with a cell's run until iteration `target`, and stop it there."""
+    preset = get_preset("tmaze-short")
+    done = 0
+
+    def note(progress) -> None:
+        nonlocal done
+        done = progress.iteration
+        mean = np.nanmean(progress.metrics["return"])
+        print(f"{cell} {done}: return {mean:.3f}, {progress.seconds:.1f} s", flush=True)
+
+    return train(
+        envs.make(preset.environment, **preset.environment_options),
+        make_architecture(preset.architecture, cell=cell),
+        preset.config,
+        seeds,
+        out=options.runs / cell,
+        resume=True,
+        on_iteration=note,
+        should_stop=lambda: done >= target,
+    )
+
+
+@eqx.filter_jit
+def play_greedily(agent: Agent, length: jax.Array, goal: jax.Array) -> jax.Array:
+    """The return of one greedy episode."""
+    environment, params = envs.make("tmaze", length=max(LENGTHS))
+    zero = jnp.zeros((), jnp.int32)
+    state = envs.TMazeState(time=zero, length=length, position=zero, goal=goal, arm=zero)
+
+    def step(carry, time):
+        state, memory, total, over = carry
+        action, memory = agent.act(memory, environment.observe(state), time == 0)
+        state, reward, ends, _ = environment.advance(jax.random.key(0), state, action, params)
+        return (state, memory, total + jnp.where(over, 0.0, reward), over | ends), None
+
+    start = (state, agent.initial_state(), jnp.zeros(()), jnp.array(False))
+    (_, _, total, _), _ = jax.lax.scan(step, start, jnp.arange(10 * max(LENGTHS)))
+    return total
+
+
+def solves_all(agent: Agent) -> bool:
+    """Whether the greedy agent earns 4 on every length for both goals."""
+    returns = [
+        float(play_greedily(agent, jnp.int32(length), jnp.int32(goal)))
+        for length in LENGTHS
+        for goal in (-1, 1)
+    ]
+    return min(returns) == 4.0
+
+
+def tabulate(solved: dict[str, dict[int, int | None]], options: Options) -> Table:
+    """A row for each cell."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cell")
+    table.add_column(f"solved by {options.until}", justify="right")
+    table.add_column("median look", justify="right")
+    table.add_column("never")
+    for cell, looks in solved.items():
+        reached = [look for look in looks.values() if look is not None]
+        never = [str(seed) for seed, look in looks.items() if look is None]
+        median = f"{np.median(reached):g}" if reached else "-"
+        table.add_row(cell, f"{len(reached)}/{len(looks)}", median, ", ".join(never))
+    return table
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
