@@ -36,5 +36,4 @@ class Recall(envs.AbstractEnvironment):
 
 cells.register("latch", Latch)
 config = PPOConfig(num_envs=16, num_steps=64, num_iterations=40, policy_epochs=4, value_epochs=4)
-training = train(Recall(), networks.Architecture(cell="latch"), config, seeds=[1, 2])
-print("mean return by seed:", training.curves["return"][-1])
+print(train(Recall(), networks.Architecture(cell="latch"), config, [1, 2]).curves["return"][-1])

@@ -18,7 +18,8 @@ _HEADER = "remanence"
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
     """Write arrays, and a header that goes to JSON, as one safetensors file."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    # Not `ascontiguousarray`, which makes a vector of a scalar.
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {_HEADER: json.dumps(header)}
 
     def write(temporary: Path) -> None:

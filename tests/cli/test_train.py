@@ -1,0 +1,65 @@
+import json
+
+import pytest
+
+from remanence.cli import main
+from remanence.training import RunDirectory
+
+TINY = ["num_envs=4", "num_steps=16", "policy_epochs=1", "value_epochs=1"]
+
+
+def command(out, *more, settings=("num_iterations=2",)):
+    return ["train", "tmaze-short", "--out", str(out), *more, "--set", *TINY, *settings]
+
+
+def test_a_run_from_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    out = tmp_path / "run"
+    main(
+        command(
+            out, "--cell", "bmru", "--seeds", "1,3-4", settings=["num_iterations=2", "length=2"]
+        )
+    )
+    captured = capsys.readouterr()
+    assert f"Finished after 2 iterations. The run is in {out}." in captured.out
+    assert [line.split()[0] for line in captured.out.splitlines()[1:4]] == ["1", "3", "4"]
+    assert "iteration 2/2" in captured.err
+    assert "steps/s" in captured.err
+    run = RunDirectory(out)
+    assert run.load_agents().keys() == {1, 3, 4}
+    what = run.read_description()["what"]
+    assert what["architecture"]["cell"] == "bmru"
+    assert what["environment"]["params"]["length_high"] == 2
+    assert what["config"]["discount"] == 0.998
+
+
+def test_json_for_scripts(tmp_path, capsys):
+    main(command(tmp_path / "run", "--json"))
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["finished"], summary["iterations"]) == (True, 2)
+    assert summary["seeds"]["1"].keys() >= {"return", "kl", "value_loss", "entropy"}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--seeds", "one"], "write 7, 1-30 or 1,4,10-12"),
+        (["--seeds", "2,2"], "each one once"),
+        (["--cell", "lstm"], "unknown cell 'lstm'"),
+        (["--batching", "gpu"], "batching"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(more, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    with pytest.raises(SystemExit) as stop:
+        main(command(tmp_path / "run", *more))
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_mistyped_number_is_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "800")
+    with pytest.raises(SystemExit):
+        main(command(tmp_path / "run", settings=["num_iteration=2"]))
+    assert "Did you mean 'num_iterations'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,119 @@
+import json
+import os
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from remanence import store
+from remanence.errors import StoreError
+
+TREE = {"a": jnp.arange(3), "b": (jnp.ones((2, 2)), jnp.array(True)), "c": jnp.uint32(7)}
+
+
+def test_a_tree_survives_a_file(tmp_path):
+    path = tmp_path / "deep" / "tree.safetensors"
+    store.save_arrays(path, store.name_leaves(TREE), {"note": "hello"})
+    arrays, header = store.load_arrays(path)
+    assert header == {"note": "hello"}
+    restored = store.restore_leaves(TREE, arrays, path)
+    assert restored.keys() == TREE.keys()
+    np.testing.assert_array_equal(restored["b"][0], TREE["b"][0])
+    assert restored["c"].dtype == np.uint32
+    assert restored["b"][1].shape == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"a": jnp.arange(3)}, "'b.0'"),
+        (TREE | {"d": jnp.ones(1)}, "'d'"),
+        (TREE | {"a": jnp.arange(4)}, r"'a' is int32\[3\], not int32\[4\]"),
+        (TREE | {"a": jnp.ones(3)}, r"'a' is int32\[3\], not float32\[3\]"),
+    ],
+)
+def test_a_tree_of_another_shape_is_refused(other, message, tmp_path):
+    with pytest.raises(StoreError, match=message):
+        store.restore_leaves(other, store.name_leaves(TREE), tmp_path / "tree")
+
+
+def test_what_is_not_ours_is_refused(tmp_path):
+    save_file({"a": np.ones(3)}, tmp_path / "foreign.safetensors")
+    with pytest.raises(StoreError, match="not written by remanence"):
+        store.load_arrays(tmp_path / "foreign.safetensors")
+    (tmp_path / "text.safetensors").write_text("hello")
+    with pytest.raises(StoreError, match="not a whole safetensors file"):
+        store.load_arrays(tmp_path / "text.safetensors")
+    with pytest.raises(StoreError, match="no such file"):
+        store.load_arrays(tmp_path / "nothing")
+
+
+def test_a_table_survives_a_file(tmp_path):
+    columns = {
+        "seed": np.array([1, 2, 3]),
+        "return": np.array([1.5, np.nan, -2], np.float32),
+        "cell": np.array(["gru", "bmru", "gru"]),
+    }
+    store.write_table(tmp_path / "table.parquet", columns)
+    read = store.read_table(tmp_path / "table.parquet")
+    assert list(read) == list(columns)
+    for name, column in columns.items():
+        np.testing.assert_array_equal(read[name], column)
+    assert read["return"].dtype == np.float32
+
+
+def test_what_is_not_a_table_is_refused(tmp_path):
+    (tmp_path / "table.parquet").write_text("hello")
+    with pytest.raises(StoreError, match="not a Parquet file"):
+        store.read_table(tmp_path / "table.parquet")
+    with pytest.raises(StoreError, match="no such file"):
+        store.read_table(tmp_path / "nothing.parquet")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file.json"
+    store.write_json(path, {"old": 1})
+
+    def fail_midway(temporary):
+        temporary.write_text('{"ne')
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space left on device"):
+        store.write_whole(path, fail_midway)
+    assert store.read_json(path) == {"old": 1}
+    assert os.listdir(tmp_path) == ["file.json"]
+
+
+def test_files_are_for_everyone_to_read(tmp_path):
+    before = os.umask(0o022)
+    try:
+        store.write_json(tmp_path / "file.json", {})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_json_that_is_none_is_refused(tmp_path):
+    (tmp_path / "bad.json").write_bytes(b"\xff\xfe{")
+    with pytest.raises(StoreError, match="not JSON"):
+        store.read_json(tmp_path / "bad.json")
+    with pytest.raises(StoreError, match="no such file"):
+        store.read_json(tmp_path / "nothing.json")
+    (tmp_path / "good.json").write_text(json.dumps([1]))
+    assert store.read_json(tmp_path / "good.json") == [1]
+
+
+def test_leftovers_of_the_killed_are_removed_and_nothing_else(tmp_path):
+    for name in (".run.json.abc.part", "run.json", ".lock", "notes.part"):
+        (tmp_path / name).touch()
+    store.remove_leftovers(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".lock", "notes.part", "run.json"]
+
+
+def test_a_directory_is_held_by_one_at_a_time(tmp_path):
+    first, second = store.hold_directory(tmp_path), store.hold_directory(tmp_path)
+    with first, pytest.raises(StoreError, match="another process"), second:
+        pass
+    with store.hold_directory(tmp_path):
+        pass
