@@ -1,4 +1,4 @@
-"""Recurrent PPO in plain PyTorch: one training, a Python loop over time, as people write it by hand.
+"""Recurrent PPO in plain PyTorch, as people write it by hand: one training, a loop over time.
 
 In the manner of CleanRL's recurrent PPO (Huang et al. 2022), with the networks and the schedule of
 `remanence.training`, so that the work of an iteration is the same. Needs torch.
@@ -114,7 +114,9 @@ class TorchTrainer:
         value, next_value = self._evaluate(rollout)
         collected = time.perf_counter()
         advantage = self._estimate_advantages(rollout, value, next_value)
-        rate = 0.5 * (1 + math.cos(math.pi * min(self.iteration / self.config.anneal_iterations, 1)))
+        rate = 0.5 * (
+            1 + math.cos(math.pi * min(self.iteration / self.config.anneal_iterations, 1))
+        )
         epochs = self._improve_policy(rollout, policy_state, advantage, rate)
         self._improve_value(rollout, value_state, value + advantage, rate)
         self.iteration += 1

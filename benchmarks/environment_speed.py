@@ -5,11 +5,6 @@ what else the machine does falls on all alike; the figure to trust is the ratio.
 """
 
 import dataclasses
-import datetime
-import importlib.metadata
-import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -20,6 +15,7 @@ import gymnax
 import jax
 import jax.numpy as jnp
 import tyro
+from _record import write_record
 from rich.console import Console
 from rich.table import Table
 
@@ -100,17 +96,6 @@ def summarise(speeds: dict[str, list[float]]) -> dict[str, dict[str, Any]]:
     return summary
 
 
-def describe_machine() -> dict[str, Any]:
-    """The processor and its cores, and nothing that names a person or a place."""
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        lines = information.read_text().splitlines()
-        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-        model = names[0] if names else model
-    return {"cpu": model, "cores": os.cpu_count(), "backend": jax.default_backend()}
-
-
 def show(summary: dict[str, dict[str, Any]], options: Options) -> None:
     """One row for each environment."""
     title = f"{options.num_envs} environments, {options.num_repetitions} interleaved repetitions"
@@ -142,19 +127,7 @@ def main(options: Options) -> None:
     summary = summarise(measure(runs, options))
     show(summary, options)
     packages = ("jax", "jaxlib", "gymnax", "remanence")
-    versions = {package: importlib.metadata.version(package) for package in packages}
-    numbers = {k: v for k, v in dataclasses.asdict(options).items() if k != "out"}
-    arguments = [f"--{name.replace('_', '-')} {number}" for name, number in numbers.items()]
-    record = {
-        "command": " ".join(["python benchmarks/environment_speed.py", *arguments]),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "versions": {"python": platform.python_version(), **versions},
-        "machine": describe_machine(),
-        "baseline": BASELINE,
-        "environments": summary,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_record(options, packages, baseline=BASELINE, environments=summary)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,6 @@ iterations. Interrupted, it goes on where it was when it is started again.
 """
 
 import dataclasses
-import json
-import platform
-import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import equinox as eqx
@@ -17,11 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
+from _record import write_record
 from rich.console import Console
 from rich.table import Table
 
 from remanence import envs
 from remanence.networks import Agent, make_architecture
+from remanence.store import read_json, write_json
 from remanence.training import Training, get_preset, keep_compiled_programs, train
 
 LENGTHS = (1, 2, 3)
@@ -49,15 +47,7 @@ def main(options: Options) -> None:
     """Train, count, print and write the record."""
     keep_compiled_programs()
     solved = {cell: count_solved(cell, options) for cell in options.cells}
-    record = {
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "versions": {name: version(name) for name in ("remanence", "jax", "equinox", "optax")},
-        "python": platform.python_version(),
-        "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
-        "first_solved_iteration": solved,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_record(options, ("remanence", "jax", "equinox", "optax"), first_solved_iteration=solved)
     Console().print(tabulate(solved, options))
 
 
@@ -66,15 +56,22 @@ def count_solved(cell: str, options: Options) -> dict[int, int | None]:
     seeds = range(1, options.num_seeds + 1)
     first_solved: dict[int, int | None] = dict.fromkeys(seeds)
     for target in range(options.every, options.until + 1, options.every):
-        training = train_until(cell, seeds, target, options)
-        for seed, agent in training.agents.items():
-            if first_solved[seed] is None and solves_all(agent):
-                first_solved[seed] = target
+        for seed in look(cell, seeds, target, options):
+            first_solved[seed] = first_solved[seed] or target
         count = sum(iteration is not None for iteration in first_solved.values())
         print(f"{cell}: {count} of {len(seeds)} after {target} iterations", flush=True)
         if count == len(seeds):
             break
     return first_solved
+
+
+def look(cell: str, seeds: range, target: int, options: Options) -> list[int]:
+    """The seeds that solve every length at iteration `target`; a look is taken once and kept."""
+    kept = options.runs / f"{cell}-after-{target}.json"
+    if not kept.exists():
+        agents = train_until(cell, seeds, target, options).agents
+        write_json(kept, [seed for seed, agent in agents.items() if solves_all(agent)])
+    return read_json(kept)
 
 
 def train_until(cell: str, seeds: range, target: int, options: Options) -> Training:

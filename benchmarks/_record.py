@@ -1,0 +1,49 @@
+"""What every benchmark's record says: the command, the date, the versions, the machine."""
+
+import dataclasses
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+
+def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
+    """Write results as JSON to `options.out`, with all that is needed to repeat them."""
+    versions = {package: importlib.metadata.version(package) for package in packages}
+    record = {
+        "command": describe_command(options),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "versions": {"python": platform.python_version(), **versions},
+        "machine": describe_machine(),
+        **results,
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def describe_command(options: Any) -> str:
+    """The command that repeats a measurement: every option but the paths."""
+    words = [f"python benchmarks/{Path(sys.argv[0]).name}"]
+    for name, value in dataclasses.asdict(options).items():
+        if value is not None and not isinstance(value, Path):
+            values = value if isinstance(value, tuple) else (value,)
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return " ".join(words)
+
+
+def describe_machine() -> dict[str, Any]:
+    """The processor and its cores, and nothing that names a person or a place."""
+    model = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = information.read_text().splitlines()
+        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        model = names[0] if names else model
+    return {"cpu": model, "cores": os.cpu_count(), "backend": jax.default_backend()}
