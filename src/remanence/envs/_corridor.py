@@ -4,6 +4,7 @@ Positions run from 0 to length - 1, where the junction is. An arm is -1 (up), +1
 (neither), as is the goal.
 """
 
+import dataclasses
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Int
 
 from remanence._typing import Action, Flag, Scalar
+from remanence.envs._environment import AbstractEnvironment, Params, State
 from remanence.errors import InvalidOptionError
 
 RIGHT, UP, LEFT, DOWN = range(4)
@@ -24,6 +26,27 @@ REWARD_WRONG_ARM = -0.1
 RANDOM_DECISION_RETURN = (REWARD_RIGHT_ARM + REWARD_WRONG_ARM) / 2
 
 Integer = Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractMaze(AbstractEnvironment[State, Params]):
+    """A maze of corridors: four moves, and 4 for right decisions all along."""
+
+    @property
+    def num_actions(self) -> int:
+        return len(ACTION_NAMES)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return ACTION_NAMES
+
+    def optimal_return(self, params: Params) -> float:
+        del params
+        return REWARD_RIGHT_ARM
+
+    def random_decision_return(self, params: Params) -> float:
+        del params
+        return RANDOM_DECISION_RETURN
 
 
 def move(position: Integer, length: Integer, action: Action) -> Integer:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import Seed, Word, integer_from, seed_from, sign_from, word_at
-from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._environment import Script
 from remanence.envs._render import Corridor, Scene, Table, show_number
 from remanence.errors import InvalidOptionError
 
@@ -72,7 +72,7 @@ class LookupTreeMazeState(eqx.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazeParams]):
+class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazeParams]):
     """Observation: the table at the first step, the index on each maze's first step, the junction.
 
     All are 0 elsewhere. The index is one number (the paper's letter, where 0 also means "none") or
@@ -91,14 +91,6 @@ class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazePara
         if self.index_encoding not in INDEX_ENCODINGS:
             known = " or ".join(map(repr, INDEX_ENCODINGS))
             raise InvalidOptionError("index_encoding", self.index_encoding, f"use {known}")
-
-    @property
-    def num_actions(self) -> int:
-        return len(corridor.ACTION_NAMES)
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        return corridor.ACTION_NAMES
 
     @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -170,14 +162,6 @@ class LookupTreeMaze(AbstractEnvironment[LookupTreeMazeState, LookupTreeMazePara
     def table_entries(self, state: LookupTreeMazeState) -> Int[Array, " table"]:
         """The lookup table, an arm's sign for each index."""
         return 2 * ((state.table >> jnp.arange(self.table_size)) & 1) - 1
-
-    def optimal_return(self, params: LookupTreeMazeParams) -> float:
-        del params
-        return corridor.REWARD_RIGHT_ARM
-
-    def random_decision_return(self, params: LookupTreeMazeParams) -> float:
-        del params
-        return corridor.RANDOM_DECISION_RETURN
 
     def script(self) -> Script:
         """Remember the table, look each index up in it, and take that arm at the junction."""

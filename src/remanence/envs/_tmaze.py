@@ -14,7 +14,7 @@ from jaxtyping import Array, Int
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from, words_from
-from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._environment import Script
 from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
 
@@ -49,7 +49,7 @@ class TMazeState(eqx.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
+class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
     """Observation: the goal (-1 up, +1 down) at the first step, else 0; 1 at the junction, else 0.
 
     Actions are right, up, left, down. Up or down at the junction terminates. The arms are not the
@@ -57,14 +57,6 @@ class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
     """
 
     params_class: ClassVar[type] = TMazeParams
-
-    @property
-    def num_actions(self) -> int:
-        return len(corridor.ACTION_NAMES)
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        return corridor.ACTION_NAMES
 
     @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -101,14 +93,6 @@ class TMaze(AbstractEnvironment[TMazeState, TMazeParams]):
         cue = jnp.where(state.time == 0, state.goal, 0)
         at_junction = (state.position == state.length - 1) & (state.arm == 0)
         return jnp.stack([cue, at_junction.astype(jnp.int32)]).astype(jnp.float32)
-
-    def optimal_return(self, params: TMazeParams) -> float:
-        del params
-        return corridor.REWARD_RIGHT_ARM
-
-    def random_decision_return(self, params: TMazeParams) -> float:
-        del params
-        return corridor.RANDOM_DECISION_RETURN
 
     def script(self) -> Script:
         """Remember the cue, walk right, and take its arm at the junction."""
