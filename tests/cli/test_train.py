@@ -46,6 +46,7 @@ def test_json_for_scripts(tmp_path, capsys):
         (["--seeds", "one"], "write 7, 1-30 or 1,4,10-12"),
         (["--seeds", "2,2"], "each one once"),
         (["--cell", "lstm"], "unknown cell 'lstm'"),
+        (["--cell", "hybrid"], "a hybrid's must be even"),
         (["--batching", "gpu"], "batching"),
     ],
 )
@@ -55,6 +56,7 @@ def test_a_mistake_is_told_in_a_sentence(more, message, tmp_path, capsys, monkey
         main(command(tmp_path / "run", *more))
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_mistyped_number_is_told(tmp_path, capsys, monkeypatch):
@@ -63,3 +65,15 @@ def test_a_mistyped_number_is_told(tmp_path, capsys, monkeypatch):
         main(command(tmp_path / "run", settings=["num_iteration=2"]))
     assert "Did you mean 'num_iterations'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_no_episode_ended_is_null_in_json(tmp_path, capsys):
+    main(command(tmp_path / "run", "--json", settings=["num_iterations=1", "length=100"]))
+    assert json.loads(capsys.readouterr().out)["seeds"]["1"]["return"] is None
+
+
+def test_options_of_a_cell_can_be_typed(tmp_path, capsys):
+    settings = ["num_iterations=1", 'cell_options={"surrogate_width": 2.0}']
+    main(command(tmp_path / "run", "--cell", "bmru", "--json", settings=settings))
+    what = RunDirectory(tmp_path / "run").read_description()["what"]
+    assert what["architecture"]["cell_options"] == {"surrogate_width": 2.0}

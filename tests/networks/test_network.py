@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from remanence import cells
-from remanence.errors import InvalidOptionError
 from remanence.networks import (
     Architecture,
     count_parameters,
@@ -186,23 +185,3 @@ def test_deep_mingru_parameters_are_counted():
     total = sum(count.size for count in count_parameters(policy))
     layer = 2 * (128 * 128 + 128)
     assert total == (2 * 128 + 128) + 4 * layer + (128 * 64 + 64) + (64 * 16 + 16) + (16 * 4 + 4)
-
-
-def test_a_cell_with_more_than_numbers_in_it_is_refused():
-    class Wrong(cells.AbstractGatedCell):
-        inputs: cells.Projection
-        activation: Any
-
-        def __init__(self, input_size, state_size, *, key):
-            self.inputs = cells.Projection("n", input_size, state_size, key=key)
-            self.activation = jnp.tanh
-
-        def update(self, projected, state):
-            return self.activation(projected[0])
-
-    cells.register("wrong", Wrong)
-    try:
-        with pytest.raises(InvalidOptionError, match=r"wrong\.activation.*static=True"):
-            make_value(Architecture(cell="wrong"), OBSERVATION_SIZE, key=KEY)
-    finally:
-        cells.registry.unregister("wrong")

@@ -100,33 +100,39 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.training.test_run import begin
-begin(Path({out!r}), resume=True, checkpoint_every=1)
+out = Path({out!r})
+begin(out, resume=(out / "run.json").exists(), checkpoint_every=1)
 """
 
 
 def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path):
-    """SIGKILL at random moments; each life gets a little longer, so that the run ends."""
+    """SIGKILL soon after a new checkpoint appears, at a random moment, three times over."""
     out = tmp_path / "run"
     tests = str(Path(__file__).parents[2])
     program = PROGRAM.format(tests=tests, out=str(out))
     # A cache of its own: a kill may leave a part of a compiled program there.
     environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "compiled")}
     moments = random.Random(0)
-    patience = 4.0
-    for _ in range(8):
+    num_kills = 0
+    while num_kills < 3:
+        before = read_checkpoint(out)
         life = subprocess.Popen([sys.executable, "-c", program], cwd=tests, env=environment)
-        try:
-            life.wait(patience + moments.uniform(0, 3))
-        except subprocess.TimeoutExpired:
-            os.kill(life.pid, signal.SIGKILL)
-            life.wait()
-            patience += 6
-        if life.returncode == 0:
+        while life.poll() is None and read_checkpoint(out) == before:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.01))
+        life.kill()
+        if life.wait() == 0:
             break
-    else:
-        assert begin(out, resume=True).finished
+        num_kills += 1
+    assert num_kills, "the run was over before it could be killed"
+    assert begin(out, resume=True).finished
     assert_same_run(out, whole_run)
-    assert not list(out.glob(".*.part"))
+    assert not list(out.rglob(".*.part"))
+
+
+def read_checkpoint(out: Path) -> bytes:
+    path = out / "checkpoint.safetensors"
+    return path.read_bytes() if path.exists() else b""
 
 
 def test_the_second_process_on_a_directory_is_refused(tmp_path):
@@ -148,10 +154,18 @@ def test_a_run_is_never_overwritten(whole_run):
         begin(whole_run)
 
 
+def test_there_must_be_a_run_to_resume(tmp_path):
+    with pytest.raises(StoreError, match="there is no run here to resume"):
+        begin(tmp_path / "run", resume=True)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_changed_configuration_is_named(whole_run):
     changed = change_config(CONFIG, {"discount": 0.5})
     with pytest.raises(StoreError, match=r"what\.config\.discount was 0\.998 and is now 0\.5"):
         begin(whole_run, config=changed, resume=True)
+    with pytest.raises(StoreError, match=r"what\.batching was 'cores' and is now 'vmap'"):
+        begin(whole_run, batching="vmap", resume=True)
 
 
 def copy_run(run: Path, to: Path) -> Path:
@@ -172,7 +186,11 @@ def test_another_versions_run_is_refused(whole_run, tmp_path):
         begin(out, resume=True)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage", "foreign", "empty"])
+def flip_last_bit(contents: bytes) -> bytes:
+    return contents[:-1] + bytes([contents[-1] ^ 1])
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "foreign", "empty", "flipped"])
 def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
     out = copy_run(whole_run, tmp_path / "run")
     checkpoint = out / "checkpoint.safetensors"
@@ -181,6 +199,7 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
         "garbage": b"\xff" * 1000,
         "foreign": (out / "agents" / "seed-1.safetensors").read_bytes(),
         "empty": b"",
+        "flipped": flip_last_bit(checkpoint.read_bytes()),
     }[damage]
     checkpoint.write_bytes(contents)
     with pytest.raises(StoreError, match=r"checkpoint\.safetensors"):
@@ -190,12 +209,12 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
 
 def test_a_damaged_description_is_refused(whole_run, tmp_path):
     out = copy_run(whole_run, tmp_path / "run")
-    (out / "run.json").write_text("{")
-    with pytest.raises(StoreError, match="this is not JSON"):
-        begin(out, resume=True)
+    for contents, message in [("{", "this is not JSON"), ('{"format": 1}', "not a run")]:
+        (out / "run.json").write_text(contents)
+        with pytest.raises(StoreError, match=message):
+            begin(out, resume=True)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_told_and_loses_nothing(whole_run, tmp_path, monkeypatch):
     out = copy_run(whole_run, tmp_path / "run")
     before = (out / "checkpoint.safetensors").read_bytes()
@@ -235,10 +254,27 @@ def test_impossible_seeds_are_refused(seeds):
         train(envs.make("tmaze"), NETWORK, CONFIG, seeds)
 
 
+def test_parameters_of_a_batch_are_refused():
+    with pytest.raises(InvalidOptionError, match="parameters must be those of one environment"):
+        train(envs.make("tmaze", length=np.array([1, 2])), NETWORK, CONFIG)
+
+
+def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path):
+    with pytest.raises(InvalidOptionError, match="a hybrid's must be even"):
+        train(
+            envs.make("tmaze"),
+            make_architecture("tmaze", cell="hybrid"),
+            CONFIG,
+            out=tmp_path / "run",
+        )
+    assert not (tmp_path / "run").exists()
+
+
 def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path):
     out = tmp_path / "run"
     command = [sys.executable, "-m", "remanence.cli", "train", "tmaze-short", "--out", str(out)]
-    command += ["--set", "num_envs=4", "num_steps=16", "policy_epochs=2", "num_iterations=1000000"]
+    command += ["--set", "num_envs=4", "num_steps=16", "policy_epochs=2"]
+    command += ["num_iterations=1000000", "anneal_iterations=1000000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
     while not (out / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
@@ -246,6 +282,6 @@ def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path):
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stderr
-    assert "go on with --resume" in stdout
+    assert "remanence train tmaze-short --resume --out" in stdout
     assert "stopping after this iteration" in stderr
     assert RunDirectory(out).load_agents().keys() == {1}

@@ -27,3 +27,6 @@ def main(arguments: list[str] | None = None) -> None:
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped at once")
+        sys.exit(130)

@@ -49,6 +49,8 @@ def make_agent(name: str, environment: AbstractEnvironment, seed: int) -> Agent:
     """The scripted optimal agent, or an untrained network with the cell of that name."""
     if name == OPTIMAL:
         return _make_scripted_agent(environment)
+    if not 0 <= seed < 2**31:
+        raise InvalidOptionError("seed", seed, "use a whole number from 0 to 2**31 - 1")
     if name not in cell_registry:
         raise UnknownNameError("agent", name, [OPTIMAL, *cell_registry])
     # Halves need an even number of units; the T-maze network has five.

@@ -1,6 +1,7 @@
 """Options of environments and cells as they are typed: `length=10 num_mazes=1:20`."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +20,9 @@ def parse_options(assignments: Sequence[str]) -> dict[str, Any]:
 
 
 def _parse_value(text: str) -> Any:
-    low, colon, high = text.partition(":")
-    if colon:
-        return _parse_value(low), _parse_value(high)
+    if re.fullmatch(r"-?\d+:-?\d+", text):
+        low, _, high = text.partition(":")
+        return int(low), int(high)
     if text == "none":
         return None
     try:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import shlex
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from rich.table import Table
 
 from remanence import envs
 from remanence._registry import check_options
+from remanence.cells import registry as cell_registry
 from remanence.cli._options import parse_options, parse_seeds
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
@@ -57,6 +60,8 @@ class Train:
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         preset = get_preset(self.preset)
+        # Named in the directory that a run goes to by default, so it must be one.
+        _ = cell_registry[self.cell]
         env, architecture, config = apply_changes(preset, self.cell, parse_options(self.set))
         seeds = parse_seeds(self.seeds)
         out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
@@ -74,7 +79,7 @@ class Train:
                 should_stop=stops,
             )
         if self.json:
-            print(json.dumps(_summarize(training, out)))
+            print(json.dumps(_summarize(training, out), allow_nan=False))
         else:
             console.print(_tabulate(training))
             console.print(_describe(training, out), highlight=False)
@@ -130,10 +135,15 @@ def _summarize(training: Training, out: Path) -> dict[str, Any]:
         "finished": training.finished,
         "iterations": len(training.curves["return"]),
         "seeds": {
-            str(seed): {name: float(curve[-1, i]) for name, curve in training.curves.items()}
+            str(seed): {name: _number(curve[-1, i]) for name, curve in training.curves.items()}
             for i, seed in enumerate(training.agents)
         },
     }
+
+
+def _number(value: Any) -> float | None:
+    """A number as JSON has it, which knows no NaN: the mean over no episodes."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _tabulate(training: Training) -> Table:
@@ -158,4 +168,6 @@ def _describe(training: Training, out: Path) -> str:
     iterations = len(training.curves["return"])
     if training.finished:
         return f"\nFinished after {iterations} iterations. The run is in {out}."
-    return f"\nStopped after {iterations} iterations; go on with --resume --out {out}."
+    words = [word for word in sys.argv[1:] if word != "--resume"]
+    command = shlex.join(["remanence", *words[:2], "--resume", *words[2:]])
+    return f"\nStopped after {iterations} iterations. To go on:\n{command}"

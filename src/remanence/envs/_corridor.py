@@ -81,7 +81,7 @@ def read_range(option: str, value: Any) -> tuple[Int[Array, "..."], Int[Array, "
     Either end may be an array, one number for each member of a batch.
     """
     pair = value if isinstance(value, (tuple, list)) else (value, value)
-    if len(pair) != 2:
+    if len(pair) != 2 or any(isinstance(end, (tuple, list)) for end in pair):
         raise InvalidOptionError(option, value, "a range is a pair (low, high)")
     low, high = (_read_integers(option, end) for end in pair)
     _demand(option, value, "every number must be at least 1", low, lambda low: low >= 1)

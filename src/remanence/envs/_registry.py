@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 from typing import Any
 
 import jax
@@ -22,7 +23,7 @@ register("lookup-tree-maze", LookupTreeMaze)
 
 
 def make(
-    name: str, *, previous_action: bool = False, **options: Any
+    name: str, *, previous_action: Any = False, **options: Any
 ) -> tuple[AbstractEnvironment, Any]:
     """The environment of that name and its parameters, as `gymnax.make` returns them.
 
@@ -30,6 +31,8 @@ def make(
     `length`) alike. `previous_action` appends the last action to the observation.
     """
     environment_class = registry[name]
+    if not isinstance(previous_action, bool):
+        raise InvalidOptionError("previous_action", previous_action, "use true or false")
     static, traced = list_options(name)
     check_options(name, options, [*static, *traced, "previous_action"])
     environment = environment_class(**{k: v for k, v in options.items() if k in static})
@@ -53,13 +56,23 @@ def describe(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
     return {
         "name": names[0] if names else None,
         "class": type(inner).__name__,
-        "options": dataclasses.asdict(inner),
+        "options": {
+            field.name: _to_json(getattr(inner, field.name)) for field in dataclasses.fields(inner)
+        },
         "previous_action": wrapped,
         "params": {
             jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf).tolist()
             for path, leaf in jax.tree_util.tree_leaves_with_path(params)
         },
     }
+
+
+def _to_json(value: Any) -> Any:
+    """The value itself if JSON has it, else its description."""
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return repr(value)
 
 
 def restore(description: dict[str, Any]) -> tuple[AbstractEnvironment, Any]:

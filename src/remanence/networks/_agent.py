@@ -50,7 +50,7 @@ class Agent(eqx.Module):
 
     def save(self, path: str | Path, origin: Mapping[str, Any] | None = None) -> None:
         """Write the weights as safetensors; `origin` says where they come from."""
-        networks = {"policy": self.policy, "value": self.value}
+        networks = eqx.filter({"policy": self.policy, "value": self.value}, eqx.is_array)
         header = {
             "kind": _KIND,
             "format": _FORMAT,
@@ -66,7 +66,7 @@ class Agent(eqx.Module):
         """Read what `save` wrote; a cell of your own must be registered before."""
         path = Path(path)
         arrays, header = load_arrays(path)
-        if (header.get("kind"), header.get("format")) != (_KIND, _FORMAT):
+        if not _is_ours(header):
             raise StoreError(
                 path, "not an agent that this version reads", "use the version that wrote it"
             )
@@ -78,6 +78,17 @@ class Agent(eqx.Module):
             policy = make_policy(architecture, size, num_actions, key=key)
             return {"policy": policy, "value": make_value(architecture, size, key=key)}
 
-        template = eqx.filter_eval_shape(build)
-        networks = jax.tree.map(jnp.asarray, restore_leaves(template, arrays, path))
-        return Agent(architecture=architecture, **networks)
+        shapes, rest = eqx.partition(eqx.filter_eval_shape(build), _is_shape)
+        restored = jax.tree.map(jnp.asarray, restore_leaves(shapes, arrays, path))
+        return Agent(architecture=architecture, **eqx.combine(restored, rest))
+
+
+def _is_ours(header: Any) -> bool:
+    return isinstance(header, dict) and (header.get("kind"), header.get("format")) == (
+        _KIND,
+        _FORMAT,
+    )
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)

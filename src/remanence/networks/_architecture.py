@@ -16,7 +16,8 @@ class Architecture:
 
     The encoder's and the head's layers are dense with ReLU; the output layer is not counted. With
     `skip`, the encoder's output is added to the last cell's and a ReLU follows. Dropout, where its
-    rate is not 0, follows every layer but the last, and is on in updates only.
+    rate is not 0, follows every layer but the last (the cells count as one, the sum as another),
+    and is on in updates only.
     """
 
     cell: str = "gru"
@@ -29,6 +30,7 @@ class Architecture:
     cell_options: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
 
     def __post_init__(self):
+        self._validate_kinds()
         # Lists and mappings, as JSON has them, become tuples so that a description is hashable.
         object.__setattr__(self, "encoder", tuple(self.encoder))
         object.__setattr__(self, "head", tuple(self.head))
@@ -36,6 +38,15 @@ class Architecture:
         pairs = options.items() if isinstance(options, Mapping) else options
         object.__setattr__(self, "cell_options", tuple(sorted((k, v) for k, v in pairs)))
         self._validate()
+
+    def _validate_kinds(self) -> None:
+        for option in ("encoder", "head"):
+            if not isinstance(getattr(self, option), list | tuple):
+                raise InvalidOptionError(option, getattr(self, option), "give a list of sizes")
+        if not isinstance(self.cell_options, Mapping | list | tuple):
+            raise InvalidOptionError("cell_options", self.cell_options, "give names and values")
+        if not isinstance(self.skip, bool):
+            raise InvalidOptionError("skip", self.skip, "use true or false")
 
     def _validate(self) -> None:
         sizes = [("state_size", self.state_size), ("num_layers", self.num_layers)]

@@ -12,7 +12,6 @@ from remanence._keys import derive_key
 from remanence._typing import Key, Observation
 from remanence.cells import AbstractCell, Stack
 from remanence.cells import make as make_cell
-from remanence.errors import InvalidOptionError
 from remanence.networks._architecture import Architecture
 
 State = Float[Array, " state"]
@@ -145,20 +144,7 @@ def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> Ab
         )
         for number, size in enumerate(sizes)
     ]
-    _check_leaves(architecture.cell, cells[0])
     return cells[0] if len(cells) == 1 else Stack(cells)
-
-
-def _check_leaves(name: str, cell: AbstractCell) -> None:
-    """All that a cell holds is trained, so that all of it must be numbers that can be."""
-    for path, leaf in jax.tree_util.tree_leaves_with_path(cell):
-        if not eqx.is_inexact_array(leaf):
-            raise InvalidOptionError(
-                f"{name}{jax.tree_util.keystr(path)}",
-                leaf,
-                "only arrays of floating-point numbers can be trained; declare the field with "
-                "eqx.field(static=True)",
-            )
 
 
 def _make_dense(key: Key, sizes: tuple[int, ...]) -> tuple[eqx.nn.Linear, ...]:

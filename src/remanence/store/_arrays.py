@@ -1,11 +1,13 @@
 """Named arrays in safetensors files, and pytrees as named arrays."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import safetensors
 from safetensors.numpy import save_file
@@ -14,13 +16,14 @@ from remanence.errors import StoreError
 from remanence.store._files import write_whole
 
 _HEADER = "remanence"
+_DIGEST = "sha256"
 
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
     """Write arrays, and a header that goes to JSON, as one safetensors file."""
     # Not `ascontiguousarray`, which makes a vector of a scalar.
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    metadata = {_HEADER: json.dumps(header)}
+    metadata = {_HEADER: json.dumps(header), _DIGEST: _digest(contiguous)}
 
     def write(temporary: Path) -> None:
         try:
@@ -46,13 +49,15 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         ) from error
     if _HEADER not in metadata:
         raise StoreError(path, "not written by remanence", "give a file that is")
+    if metadata.get(_DIGEST) != _digest(arrays):
+        raise StoreError(path, "its contents have been damaged", "restore it from a copy")
     return arrays, json.loads(metadata[_HEADER])
 
 
 def name_leaves(tree: Any) -> dict[str, np.ndarray]:
-    """The arrays of a pytree, by their paths in it."""
+    """The arrays of a pytree, by their paths in it; of random keys, their words."""
     leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+    return {_name(path): np.asarray(_unwrap_key(leaf)) for path, leaf in leaves}
 
 
 def restore_leaves(template: Any, arrays: Mapping[str, np.ndarray], source: Path) -> Any:
@@ -62,11 +67,13 @@ def restore_leaves(template: Any, arrays: Mapping[str, np.ndarray], source: Path
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
         raise StoreError(source, f"does not fit what is asked for, as to {odd!r}", _REMEDY)
+    leaves = []
     for name, (_, leaf) in zip(names, paths, strict=True):
-        found, wanted = _describe(arrays[name]), _describe(leaf)
+        found, wanted = _describe(arrays[name]), _describe(jax.eval_shape(_unwrap_key, leaf))
         if found != wanted:
             raise StoreError(source, f"{name!r} is {found}, not {wanted}", _REMEDY)
-    return jax.tree.unflatten(structure, [arrays[name] for name in names])
+        leaves.append(_wrap_key(arrays[name], leaf))
+    return jax.tree.unflatten(structure, leaves)
 
 
 _REMEDY = "use it with the configuration and version that wrote it"
@@ -74,6 +81,27 @@ _REMEDY = "use it with the configuration and version that wrote it"
 
 def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _unwrap_key(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _wrap_key(array: np.ndarray, like: Any) -> Any:
+    return jax.random.wrap_key_data(jnp.asarray(array)) if _is_key(like) else array
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over names, types, shapes and numbers: safetensors has no checksum of its own."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name} {_describe(arrays[name])}\n".encode())
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()
 
 
 def _describe(array: Any) -> str:

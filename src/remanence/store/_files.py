@@ -76,7 +76,7 @@ def hold_directory(path: Path) -> Iterator[None]:
 
 def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed process left in a directory that is held."""
-    for leftover in path.glob(".*.part"):
+    for leftover in path.rglob(".*.part"):
         leftover.unlink(missing_ok=True)
 
 

@@ -1,6 +1,7 @@
 """The numbers of recurrent PPO, and the paper's presets: data, no code."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -15,9 +16,9 @@ def _check_kind(option: str, value: Any, default: Any) -> None:
         if not isinstance(value, bool):
             raise InvalidOptionError(option, value, "use true or false")
     elif isinstance(default, int):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InvalidOptionError(option, value, "use a whole number of 1 or more")
-    elif not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+            raise InvalidOptionError(option, value, "use a whole number from 1 to 2**31 - 1")
+    elif not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise InvalidOptionError(option, value, "use a number of 0 or more")
 
 
@@ -57,6 +58,13 @@ class PPOConfig:
                 "num_minibatches",
                 self.num_minibatches,
                 f"it must divide the number of environments, {self.num_envs}",
+            )
+        if self.num_iterations > self.anneal_iterations:
+            raise InvalidOptionError(
+                "anneal_iterations",
+                self.anneal_iterations,
+                "learning rates would be 0 before the last iteration; use at least "
+                f"num_iterations, {self.num_iterations}",
             )
         for option in ("advantage_decay", "discount"):
             if getattr(self, option) > 1:

@@ -54,14 +54,15 @@ class CoresEngine(AbstractEngine):
         self._begin = jax.jit(learner.begin)
         self._iterate = jax.jit(learner.iterate, donate_argnums=0)
         self._params = params
+        self._program: Any = None
         self._states: list[LearnerState] = []
-        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+        self._pool = ThreadPoolExecutor(max_workers=_count_cores())
 
     def begin(self, seeds: Sequence[int]) -> None:
         self._states = [self._begin(jnp.int32(seed), self._params) for seed in seeds]
 
     def iterate(self) -> Metrics:
-        if not hasattr(self, "_program"):
+        if self._program is None:
             # Compiled before the threads start, so that no two of them do it.
             self._program = self._iterate.lower(self._states[0], self._params).compile()
         done = list(self._pool.map(self._advance, self._states))
@@ -69,7 +70,7 @@ class CoresEngine(AbstractEngine):
         return {name: np.array([metrics[name] for _, metrics in done]) for name in done[0][1]}
 
     def get_states(self) -> LearnerState:
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *self._states)
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *self._states)
 
     def set_states(self, states: LearnerState) -> None:
         count = len(jax.tree.leaves(states)[0])
@@ -99,16 +100,30 @@ class VmapEngine(AbstractEngine):
         return jax.tree.map(np.asarray, metrics)
 
     def get_states(self) -> LearnerState:
-        return jax.tree.map(np.asarray, self._states)
+        assert self._states is not None
+        return self._states
 
     def set_states(self, states: LearnerState) -> None:
         self._states = jax.tree.map(jnp.array, states)
 
 
-def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
-    """The engine of that name; "auto" goes by JAX's default backend."""
+def choose_batching(batching: str) -> str:
+    """Resolve "auto" by JAX's default backend."""
     if batching not in BATCHINGS:
         raise InvalidOptionError("batching", batching, f"use one of {', '.join(BATCHINGS)}")
-    if batching == "auto":
-        batching = "cores" if jax.default_backend() == "cpu" else "vmap"
+    if batching != "auto":
+        return batching
+    return "cores" if jax.default_backend() == "cpu" else "vmap"
+
+
+def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
+    """The engine of that name."""
+    batching = choose_batching(batching)
     return (CoresEngine if batching == "cores" else VmapEngine)(learner, params)
+
+
+def _count_cores() -> int:
+    """The cores that this process may use, which a scheduler may have made fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

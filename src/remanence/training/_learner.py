@@ -1,6 +1,7 @@
 """One seed's training as a pure function: `begin` once, then `iterate` again and again."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -24,13 +25,14 @@ Metrics = dict[str, Float[Array, ""]]
 class LearnerState(eqx.Module):
     """All that a training carries from one iteration to the next, and so all of a checkpoint.
 
-    Randomness is derived from the seed and the iteration, so no key needs keeping.
+    Randomness is derived from the seed and the iteration, so no key needs keeping. Of the networks
+    it holds the arrays; what else a cell may consist of is the learner's.
     """
 
     seed: Int[Array, ""]
     iteration: Int[Array, ""]
-    policy: Network
-    value: Network
+    policy: Any
+    value: Any
     policy_optimizer: optax.OptState
     value_optimizer: optax.OptState
     stage: Stage
@@ -45,20 +47,44 @@ class Learner:
     architecture: Architecture
     config: PPOConfig
 
+    def __post_init__(self):
+        _ = self.sizes  # now, while nothing is traced: some environments compute with JAX here
+
+    @functools.cached_property
+    def sizes(self) -> tuple[int, int]:
+        """How many numbers an observation has, and how many actions there are."""
+        return self.environment.observation_size, self.environment.num_actions
+
+    def make_networks(self, key: Key) -> tuple[Network, Network]:
+        """A fresh policy and a fresh value network."""
+        size, num_actions = self.sizes
+        policy = make_policy(self.architecture, size, num_actions, key=derive_key(key, "policy"))
+        return policy, make_value(self.architecture, size, key=derive_key(key, "value"))
+
+    @functools.cached_property
+    def _statics(self) -> tuple[Any, Any]:
+        """All of the two networks but their arrays: functions and plain numbers within a cell."""
+        networks = eqx.filter_eval_shape(self.make_networks, jax.random.key(0))
+        policy, value = (eqx.filter(network, _is_shape, inverse=True) for network in networks)
+        return policy, value
+
+    def assemble(self, state: LearnerState) -> tuple[Network, Network]:
+        """The policy and the value network of a state."""
+        policy_static, value_static = self._statics
+        return eqx.combine(state.policy, policy_static), eqx.combine(state.value, value_static)
+
     def begin(self, seed: Int[Array, ""], params: Any) -> LearnerState:
         """Fresh networks and environments."""
         key = jax.random.key(seed)
-        size, num_actions = self.environment.observation_size, self.environment.num_actions
-        policy = make_policy(self.architecture, size, num_actions, key=derive_key(key, "policy"))
-        value = make_value(self.architecture, size, key=derive_key(key, "value"))
+        policy, value = self.make_networks(key)
         num_envs = self.config.num_envs
         reset_keys = jax.random.split(derive_key(key, "reset"), num_envs)
         observation, env_state = jax.vmap(self.environment.reset, (0, None))(reset_keys, params)
         return LearnerState(
             seed=seed,
             iteration=jnp.zeros((), jnp.int32),
-            policy=policy,
-            value=value,
+            policy=eqx.filter(policy, eqx.is_array),
+            value=eqx.filter(value, eqx.is_array),
             policy_optimizer=self._begin_optimizer(policy),
             value_optimizer=self._begin_optimizer(value),
             stage=Stage(
@@ -75,15 +101,16 @@ class Learner:
     def iterate(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
         """Collect one rollout, then improve the policy and the value network on it."""
         key = jax.random.fold_in(jax.random.key(state.seed), state.iteration)
+        policy, value = self.assemble(state)
         stage, rollout = collect_rollout(
             self.environment,
             params,
-            state.policy,
+            policy,
             state.stage,
             self.config.num_steps,
             derive_key(key, "rollout"),
         )
-        values = evaluate_rollout(state.value, state.value_state, rollout)
+        values = evaluate_rollout(value, state.value_state, rollout)
         advantage = estimate_advantages(
             rollout.reward,
             values.value,
@@ -94,10 +121,10 @@ class Learner:
             self.config.advantage_decay,
         )
         policy, policy_optimizer, policy_metrics = self._improve_policy(
-            state, rollout, advantage, derive_key(key, "policy")
+            policy, state, rollout, advantage, derive_key(key, "policy")
         )
         value, value_optimizer, value_metrics = self._improve_value(
-            state, rollout, values.value + advantage, derive_key(key, "value")
+            value, state, rollout, values.value + advantage, derive_key(key, "value")
         )
         next_state = LearnerState(
             seed=state.seed,
@@ -120,7 +147,7 @@ class Learner:
         )
 
     def _begin_optimizer(self, network: Any) -> optax.OptState:
-        return self._optimizer.init(network)
+        return self._optimizer.init(eqx.filter(network, eqx.is_inexact_array))
 
     def _anneal(self, iteration: Int[Array, ""]) -> Float[Array, ""]:
         """Cosine annealing over iterations (Loshchilov and Hutter 2017), from 1 to 0."""
@@ -128,12 +155,12 @@ class Learner:
         return 0.5 * (1 + jnp.cos(jnp.pi * jnp.clip(progress, 0, 1)))
 
     def _descend(
-        self, network: Network, optimizer: optax.OptState, gradient: Any, rate: Float[Array, ""]
-    ) -> tuple[Network, optax.OptState]:
+        self, weights: Any, optimizer: optax.OptState, gradient: Any, rate: Float[Array, ""]
+    ) -> tuple[Any, optax.OptState]:
         # Optax raises a float to an integer power, which strict promotion forbids.
         with jax.numpy_dtype_promotion("standard"):
             updates, optimizer = self._optimizer.update(gradient, optimizer)
-        return jax.tree.map(lambda old, change: old - rate * change, network, updates), optimizer
+        return jax.tree.map(lambda old, change: old - rate * change, weights, updates), optimizer
 
     def _draw_minibatches(self, key: Key) -> Int[Array, "minibatches members"]:
         members = jax.random.permutation(key, self.config.num_envs)
@@ -141,70 +168,89 @@ class Learner:
 
     def _improve_policy(
         self,
+        policy: Network,
         state: LearnerState,
         rollout: Rollout,
         advantage: Float[Array, "time envs"],
         key: Key,
-    ) -> tuple[Network, optax.OptState, Metrics]:
+    ) -> tuple[Any, optax.OptState, Metrics]:
         """Epochs of clipped policy gradients, until the policy has moved too far."""
+        weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Metrics]:
-            (policy, optimizer), (members, dropout_key) = carry, now
-            gradient, metrics = jax.grad(policy_loss, has_aux=True)(
-                policy,
+            (weights, optimizer), (members, dropout_key) = carry, now
+            gradient, metrics = eqx.filter_grad(policy_loss, has_aux=True)(
+                eqx.combine(weights, fixed),
                 rollout.select(members),
                 state.stage.policy_state[members],
                 advantage[:, members],
                 self.config,
                 dropout_key,
             )
-            return self._descend(policy, optimizer, gradient, rate), metrics
+            return self._descend(weights, optimizer, gradient, rate), metrics
 
         def run_epoch(carry: Any) -> Any:
-            epoch, networks, _ = carry
+            epoch, learned, _ = carry
             epoch_key = jax.random.fold_in(key, epoch)
             minibatches = self._draw_minibatches(derive_key(epoch_key, "minibatches"))
             keys = jax.random.split(derive_key(epoch_key, "dropout"), len(minibatches))
-            networks, metrics = jax.lax.scan(improve, networks, (minibatches, keys))
-            return epoch + 1, networks, jax.tree.map(jnp.mean, metrics)
+            learned, metrics = jax.lax.scan(improve, learned, (minibatches, keys))
+            return epoch + 1, learned, jax.tree.map(_mean, metrics)
 
         def goes_on(carry: Any) -> Bool[Array, ""]:
             epoch, _, metrics = carry
             return (epoch < self.config.policy_epochs) & (metrics["kl"] <= self.config.max_kl)
 
-        blank = {name: jnp.zeros(()) for name in ("policy_loss", "entropy", "kl", "clipped")}
-        start = (jnp.zeros((), jnp.int32), (state.policy, state.policy_optimizer), blank)
-        epochs, networks, metrics = jax.lax.while_loop(goes_on, run_epoch, start)
-        return *networks, metrics | {"policy_epochs": epochs.astype(jnp.float32)}
+        blank = dict.fromkeys(("policy_loss", "entropy", "kl", "clipped"), jnp.float32(0))
+        start = (jnp.zeros((), jnp.int32), (weights, state.policy_optimizer), blank)
+        epochs, (weights, optimizer), metrics = jax.lax.while_loop(goes_on, run_epoch, start)
+        metrics |= {"policy_epochs": epochs.astype(jnp.float32)}
+        return _arrays_of(weights, fixed), optimizer, metrics
 
     def _improve_value(
         self,
+        value: Network,
         state: LearnerState,
         rollout: Rollout,
         target: Float[Array, "time envs"],
         key: Key,
-    ) -> tuple[Network, optax.OptState, Metrics]:
+    ) -> tuple[Any, optax.OptState, Metrics]:
+        weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Float[Array, ""]]:
-            (value, optimizer), (members, dropout_key) = carry, now
-            loss, gradient = jax.value_and_grad(value_loss)(
-                value,
+            (weights, optimizer), (members, dropout_key) = carry, now
+            loss, gradient = eqx.filter_value_and_grad(value_loss)(
+                eqx.combine(weights, fixed),
                 rollout.select(members),
                 state.value_state[members],
                 target[:, members],
                 self.config,
                 dropout_key,
             )
-            return self._descend(value, optimizer, gradient, rate), loss
+            return self._descend(weights, optimizer, gradient, rate), loss
 
         epoch_keys = jax.random.split(derive_key(key, "minibatches"), self.config.value_epochs)
         minibatches = jnp.concatenate(jax.vmap(self._draw_minibatches)(epoch_keys))
         keys = jax.random.split(derive_key(key, "dropout"), len(minibatches))
-        start = (state.value, state.value_optimizer)
-        networks, losses = jax.lax.scan(improve, start, (minibatches, keys))
-        return *networks, {"value_loss": jnp.mean(losses[-self.config.num_minibatches :])}
+        start = (weights, state.value_optimizer)
+        (weights, optimizer), losses = jax.lax.scan(improve, start, (minibatches, keys))
+        last_epoch = losses[-self.config.num_minibatches :]
+        return _arrays_of(weights, fixed), optimizer, {"value_loss": _mean(last_epoch)}
+
+
+def _is_shape(leaf: Any) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _arrays_of(weights: Any, fixed: Any) -> Any:
+    return eqx.filter(eqx.combine(weights, fixed), eqx.is_array)
+
+
+def _mean(values: Float[Array, "..."], where: Any = None) -> Float[Array, ""]:
+    """A mean in single precision, whatever the precision of what it is of."""
+    return jnp.mean(values, where=where).astype(jnp.float32)
 
 
 def _repeat(vector: Float[Array, " state"], count: int) -> Float[Array, "count state"]:
@@ -215,8 +261,8 @@ def _summarize(rollout: Rollout) -> Metrics:
     """Mean return and length of the episodes that ended in a rollout; NaN if none did."""
     ended = rollout.terminated | rollout.truncated
     return {
-        "return": jnp.mean(rollout.episode_return, where=ended),
-        "episode_length": jnp.mean(rollout.episode_length.astype(jnp.float32), where=ended),
+        "return": _mean(rollout.episode_return, ended),
+        "episode_length": _mean(rollout.episode_length.astype(jnp.float32), ended),
         "episodes": jnp.sum(ended).astype(jnp.float32),
         "truncations": jnp.sum(rollout.truncated & ~rollout.terminated).astype(jnp.float32),
     }

@@ -42,38 +42,43 @@ _STATE, _CURVE = "state.", "curve."
 Curves = dict[str, np.ndarray]
 
 
+def describe_run(
+    environment: Mapping[str, Any],
+    architecture: Architecture,
+    config: PPOConfig,
+    seeds: Sequence[int],
+    batching: str,
+) -> dict[str, Any]:
+    """What a run is, as JSON has it: `what` must not change when it is resumed."""
+    return {
+        "format": FORMAT,
+        "what": {
+            "environment": dict(environment),
+            "architecture": json.loads(architecture.to_json()),
+            "config": dataclasses.asdict(config),
+            "seeds": list(seeds),
+            "batching": batching,
+            "backend": jax.default_backend(),
+        },
+        "versions": {name: version(name) for name in _VERSIONED},
+        "python": platform.python_version(),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
 @dataclasses.dataclass(frozen=True)
 class RunDirectory:
     """Reads and writes one run."""
 
     path: Path
 
+    def __post_init__(self):
+        object.__setattr__(self, "path", Path(self.path))
+
     @property
     def exists(self) -> bool:
         return self._description.exists()
-
-    def describe(
-        self,
-        environment: Mapping[str, Any],
-        architecture: Architecture,
-        config: PPOConfig,
-        seeds: Sequence[int],
-    ) -> dict[str, Any]:
-        """What a run is, as JSON has it: `what` must not change when it is resumed."""
-        return {
-            "format": FORMAT,
-            "what": {
-                "environment": dict(environment),
-                "architecture": json.loads(architecture.to_json()),
-                "config": dataclasses.asdict(config),
-                "seeds": list(seeds),
-            },
-            "versions": {name: version(name) for name in _VERSIONED},
-            "python": platform.python_version(),
-            "backend": jax.default_backend(),
-            "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-            "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        }
 
     def create(self, description: Mapping[str, Any]) -> None:
         """Begin a run; an existing one is never overwritten."""
@@ -98,7 +103,9 @@ class RunDirectory:
     def read_description(self) -> dict[str, Any]:
         """The contents of run.json."""
         found = read_json(self._description)
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+        parts = ("what", "versions")
+        ours = isinstance(found, dict) and all(isinstance(found.get(p), dict) for p in parts)
+        if not ours or found.get("format") != FORMAT:
             raise StoreError(
                 self._description, "not a run that this version reads", "use the one that wrote it"
             )
@@ -128,7 +135,7 @@ class RunDirectory:
         num_iterations = len(next(iter(curves.values())))
         columns = {
             "seed": np.tile(np.array(seeds, np.int64), num_iterations),
-            "iteration": np.repeat(np.arange(num_iterations), len(seeds)),
+            "iteration": np.repeat(np.arange(1, num_iterations + 1), len(seeds)),
         }
         write_table(
             self.path / "curves.parquet",

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools
+import operator
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,13 +15,13 @@ import numpy as np
 
 from remanence import envs
 from remanence.envs import AbstractEnvironment
-from remanence.errors import InvalidOptionError
+from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, Architecture
 from remanence.store import hold_directory, remove_leftovers
 from remanence.training._config import PPOConfig
-from remanence.training._engines import AbstractEngine, make_engine
+from remanence.training._engines import AbstractEngine, choose_batching, make_engine
 from remanence.training._learner import Learner, LearnerState
-from remanence.training._run import Curves, RunDirectory
+from remanence.training._run import Curves, RunDirectory, describe_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +64,7 @@ def train(
     was stopped or killed there goes on, and ends as if it had never been interrupted.
     `should_stop` is asked after every iteration.
     """
-    environment, params = env if isinstance(env, tuple) else (env, env.default_params)
+    environment, params = _check_environment(env)
     config = config or PPOConfig()
     seeds = _check_seeds(seeds)
     if checkpoint_every < 1:
@@ -70,9 +72,15 @@ def train(
     if resume and out is None:
         raise InvalidOptionError("resume", resume, "say with `out` which directory to resume")
     learner = Learner(environment, network, config)
+    batching = choose_batching(batching)
+    # What cannot be trained shows here, before anything is written.
+    shapes = _shape_of_states(learner, params, len(seeds))
     engine = make_engine(learner, params, batching)
-    with _open_run(out, resume, environment, params, learner, seeds) as run:
-        curves = _start(engine, learner, params, run, seeds, resume)
+    description = functools.partial(
+        describe_run, envs.describe(environment, params), network, config, seeds, batching
+    )
+    with _open_run(out, resume, description) as run:
+        curves = _start(engine, shapes, run, seeds, resume)
         for progress in _iterate(engine, config, curves, len(seeds)):
             _keep(curves, progress.metrics)
             on_iteration(progress)
@@ -82,11 +90,27 @@ def train(
                 run.save_curves(seeds, curves)
             if stops:
                 break
-        return _finish(engine, network, config, run, seeds, curves)
+        return _finish(engine, learner, run, seeds, curves)
 
 
-def _check_seeds(seeds: Sequence[int]) -> list[int]:
-    seeds = [int(seed) for seed in seeds]
+def _check_environment(env: Any) -> tuple[AbstractEnvironment, Any]:
+    environment = env[0] if isinstance(env, tuple) and len(env) == 2 else env
+    if not isinstance(environment, AbstractEnvironment):
+        raise InvalidOptionError("env", env, "give an environment, or what `envs.make` returns")
+    params = env[1] if isinstance(env, tuple) else environment.default_params
+    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(params)]
+    if shapes != [jnp.shape(leaf) for leaf in jax.tree.leaves(environment.default_params)]:
+        raise InvalidOptionError(
+            "env", shapes, "parameters must be those of one environment; every member shares them"
+        )
+    return environment, params
+
+
+def _check_seeds(seeds: Any) -> list[int]:
+    try:
+        seeds = [operator.index(seed) for seed in seeds]
+    except TypeError as error:
+        raise InvalidOptionError("seeds", seeds, "give whole numbers, such as [1, 2, 3]") from error
     if not seeds or len(set(seeds)) < len(seeds):
         raise InvalidOptionError("seeds", seeds, "give at least one seed, and each one once")
     if min(seeds) < 0 or max(seeds) >= 2**31:
@@ -96,48 +120,36 @@ def _check_seeds(seeds: Sequence[int]) -> list[int]:
 
 @contextlib.contextmanager
 def _open_run(
-    out: str | Path | None,
-    resume: bool,
-    environment: AbstractEnvironment,
-    params: Any,
-    learner: Learner,
-    seeds: list[int],
+    out: str | Path | None, resume: bool, description: Callable[[], dict[str, Any]]
 ) -> Iterator[RunDirectory | None]:
     """The run's directory, held against others; or nothing, where nothing is to be written."""
     if out is None:
         yield None
         return
     run = RunDirectory(Path(out))
+    if resume and not run.exists:
+        raise StoreError(run.path, "there is no run here to resume", "check the path")
     with hold_directory(run.path):
         remove_leftovers(run.path)
-        description = run.describe(
-            envs.describe(environment, params), learner.architecture, learner.config, seeds
-        )
-        if resume and run.exists:
-            run.check(description)
-        else:
-            run.create(description)
+        (run.check if resume else run.create)(description())
         yield run
 
 
 def _start(
     engine: AbstractEngine,
-    learner: Learner,
-    params: Any,
+    shapes: LearnerState,
     run: RunDirectory | None,
     seeds: list[int],
     resume: bool,
 ) -> Curves:
     """Put the engine where the run stands, and return the curves so far."""
-    if run and resume:
-        template = _shape_of_states(learner, params, len(seeds))
-        checkpoint = run.load_checkpoint(template)
-        if checkpoint is not None:
-            states, curves = checkpoint
-            engine.set_states(states)
-            return curves
-    engine.begin(seeds)
-    return {}
+    checkpoint = run.load_checkpoint(shapes) if run and resume else None
+    if checkpoint is None:
+        engine.begin(seeds)
+        return {}
+    states, curves = checkpoint
+    engine.set_states(states)
+    return curves
 
 
 def _shape_of_states(learner: Learner, params: Any, count: int) -> LearnerState:
@@ -169,8 +181,7 @@ def _keep(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
 
 def _finish(
     engine: AbstractEngine,
-    network: Architecture,
-    config: PPOConfig,
+    learner: Learner,
     run: RunDirectory | None,
     seeds: list[int],
     curves: Curves,
@@ -178,14 +189,12 @@ def _finish(
     states = engine.get_states()
     agents = {}
     for index, seed in enumerate(seeds):
-        policy, value = jax.tree.map(
-            lambda leaf, index=index: jnp.asarray(leaf[index]), (states.policy, states.value)
-        )
-        agents[seed] = Agent(policy, value, network)
+        state = jax.tree.map(lambda leaf, index=index: leaf[index], states)
+        agents[seed] = Agent(*learner.assemble(state), learner.architecture)
     if run:
         run.save_checkpoint(states, curves)
         run.save_curves(seeds, curves)
         for seed, agent in agents.items():
             run.save_agent(seed, agent)
     done = len(next(iter(curves.values()))) if curves else 0
-    return Training(agents, curves, finished=done == config.num_iterations)
+    return Training(agents, curves, finished=done == learner.config.num_iterations)
