@@ -84,12 +84,11 @@ def train(
         for progress in _iterate(engine, config, curves, len(seeds)):
             _keep(curves, progress.metrics)
             on_iteration(progress)
-            stops = should_stop()
-            if run and (stops or progress.iteration % checkpoint_every == 0):
+            if should_stop():
+                break
+            if run and progress.iteration % checkpoint_every == 0:
                 run.save_checkpoint(engine.get_states(), curves)
                 run.save_curves(seeds, curves)
-            if stops:
-                break
         return _finish(engine, learner, run, seeds, curves)
 
 
