@@ -20,7 +20,13 @@ from rich.table import Table
 from remanence import envs
 from remanence.networks import Agent, make_architecture
 from remanence.store import read_json, write_json
-from remanence.training import Training, get_preset, keep_compiled_programs, train
+from remanence.training import (
+    RunDirectory,
+    Training,
+    get_preset,
+    keep_compiled_programs,
+    train,
+)
 
 LENGTHS = (1, 2, 3)
 
@@ -47,7 +53,12 @@ def main(options: Options) -> None:
     """Train, count, print and write the record."""
     keep_compiled_programs()
     solved = {cell: count_solved(cell, options) for cell in options.cells}
-    write_record(options, ("remanence", "jax", "equinox", "optax"), first_solved_iteration=solved)
+    write_record(
+        options,
+        ("remanence", "jax", "equinox", "optax"),
+        first_solved_iteration=solved,
+        last_sampled_return={cell: read_last_returns(cell, options) for cell in options.cells},
+    )
     Console().print(tabulate(solved, options))
 
 
@@ -72,6 +83,14 @@ def look(cell: str, seeds: range, target: int, options: Options) -> list[int]:
         agents = train_until(cell, seeds, target, options).agents
         write_json(kept, [seed for seed, agent in agents.items() if solves_all(agent)])
     return read_json(kept)
+
+
+def read_last_returns(cell: str, options: Options) -> dict[int, float]:
+    """The mean return of each seed, acting as it learns, at the last iteration of the run."""
+    curves = RunDirectory(options.runs / cell).load_curves()
+    last = curves["iteration"] == curves["iteration"].max()
+    pairs = zip(curves["seed"][last], curves["return"][last], strict=True)
+    return {int(seed): round(float(mean), 3) for seed, mean in pairs}
 
 
 def train_until(cell: str, seeds: range, target: int, options: Options) -> Training:
