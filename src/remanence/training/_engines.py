@@ -1,8 +1,8 @@
 """Many seeds at once: how one seed's program is spread over cores or batched on an accelerator.
 
-Measured on a CPU with two cores, `vmap` of the T-maze's tiny networks is several times slower than
-running one seed after another, so there each core works through seeds of its own with one shared
-compiled program; on an accelerator all seeds are one batch.
+On a CPU, a batch of the T-maze's tiny networks is slower than each core working through seeds of
+its own with one shared compiled program (`benchmarks/seed_batching.py`); on an accelerator all
+seeds are one batch.
 """
 
 import abc
