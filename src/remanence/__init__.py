@@ -11,10 +11,31 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remanence import cells, envs, errors, networks, store, training
+    from remanence import (
+        cells,
+        dynamics,
+        envs,
+        errors,
+        evaluation,
+        figures,
+        networks,
+        store,
+        training,
+    )
 
 __version__ = version("remanence")
-__all__ = ["__version__", "cells", "envs", "errors", "networks", "store", "training"]
+__all__ = [
+    "__version__",
+    "cells",
+    "dynamics",
+    "envs",
+    "errors",
+    "evaluation",
+    "figures",
+    "networks",
+    "store",
+    "training",
+]
 
 if importlib.util.find_spec("gymnasium") is not None:
     importlib.import_module("remanence._gymnasium_plugin")

@@ -5,13 +5,23 @@ import sys
 import tyro
 from rich.console import Console
 
+from remanence.cli._certify import Certify, Check
 from remanence.cli._demo import Demo
+from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
 from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
-COMMANDS = {"train": Train, "play": Play, "networks": Networks, "demo": Demo}
+COMMANDS = {
+    "train": Train,
+    "evaluate": Evaluate,
+    "certify": Certify,
+    "check": Check,
+    "play": Play,
+    "networks": Networks,
+    "demo": Demo,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The progress of a training: a live bar for a person, a plain line now and then for a log."""
+"""Progress on the error stream: a live bar for a person, a plain line now and then for a log."""
 
 import contextlib
 import time
@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from remanence.training import Progress as TrainingProgress
 
@@ -35,6 +41,24 @@ def show_progress(num_iterations: int) -> Iterator[Show]:
             bar.update(task, completed=progress.iteration, description=_describe(progress))
 
         yield show
+
+
+@contextlib.contextmanager
+def show_count(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with how many things are done, and of how many; silent in a log."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+    ]
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _make_logger() -> Show:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
 from remanence._keys import derive_key
 from remanence._typing import Action, Flag, Key, Observation, Scalar
@@ -18,6 +19,7 @@ from remanence.envs._render import Scene, list_fields
 
 State = TypeVar("State")
 Params = TypeVar("Params")
+Integer = Int[Array, ""]
 
 
 class Script(NamedTuple):
@@ -115,6 +117,29 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         """The same for an agent that does all but the decision right, and decides by a coin."""
         del params
         return None
+
+    def cue_observations(self) -> np.ndarray | None:
+        """What opens an episode, one row for each cue that is to be remembered, if there are any.
+
+        Everything else of the observation is as it is while the agent only has to wait.
+        """
+        return None
+
+    def idle_observation(self) -> np.ndarray | None:
+        """What an agent sees that only has to remember and to walk on, or None if that varies."""
+        return None
+
+    def start_with(self, cue: Integer, key: Key, params: Params) -> State:
+        """As `start`, with a given cue instead of a drawn one: a row of `cue_observations`."""
+        raise NotImplementedError(f"{type(self).__name__} has no cues")
+
+    def situation(self, state: State) -> Any:
+        """What of a state, apart from the time that is left, decides what follows.
+
+        A greedy agent that comes back to the same memory in the same situation repeats itself for
+        ever.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what a situation is")
 
     def script(self) -> Script | None:
         """An agent that earns the optimal return, or None where nobody has written one."""

@@ -102,9 +102,36 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
 
     def start(self, key: Key, params: LookupTreeMazeParams) -> LookupTreeMazeState:
         seed = seed_from(key)
+        one = jnp.ones((), jnp.int32)
+        table = integer_from(word_at(seed, one), one, one * self.num_tables)
+        return self._enter(seed, table, params)
+
+    def start_with(
+        self, cue: Int[Array, ""], key: Key, params: LookupTreeMazeParams
+    ) -> LookupTreeMazeState:
+        return self._enter(seed_from(key), cue + 1, params)
+
+    @property
+    def num_tables(self) -> int:
+        """How many tables there are whose entries are not all equal."""
+        return 2**self.table_size - 2
+
+    def cue_observations(self) -> np.ndarray:
+        tables = np.arange(1, self.num_tables + 1)[:, None] >> np.arange(self.table_size) & 1
+        nothing = np.zeros((self.num_tables, self.observation_size - self.table_size))
+        return np.concatenate([2 * tables - 1, nothing], axis=1).astype(np.float32)
+
+    def idle_observation(self) -> np.ndarray:
+        return np.zeros(self.observation_size, np.float32)
+
+    def situation(self, state: LookupTreeMazeState) -> Any:
+        return state.maze, state.position, state.entered, state.time == 0
+
+    def _enter(
+        self, seed: Seed, table: Int[Array, ""], params: LookupTreeMazeParams
+    ) -> LookupTreeMazeState:
         zero = jnp.zeros((), jnp.int32)
-        num_mazes_word, table_word = word_at(seed, zero), word_at(seed, zero + 1)
-        table = integer_from(table_word, zero + 1, zero + 2**self.table_size - 2)
+        num_mazes_word = word_at(seed, zero)
         length = _length_of(zero, seed, params)
         goal, index = self._goal_of(zero, seed, table)
         return LookupTreeMazeState(

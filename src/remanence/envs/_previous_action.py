@@ -7,11 +7,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs._environment import AbstractEnvironment, Script
 from remanence.envs._render import Scene
+
+NO_ACTION = -1  # one-hot, it is all zeros
 
 
 class PreviousActionState(eqx.Module):
@@ -50,14 +52,34 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
         return np.concatenate([low, zeros]), np.concatenate([high, zeros + 1])
 
     def start(self, key: Key, params: Any) -> PreviousActionState:
-        return PreviousActionState(self.inner.start(key, params), jnp.zeros(self.num_actions))
+        return self.join(self.inner.start(key, params))
+
+    def start_with(self, cue: Int[Array, ""], key: Key, params: Any) -> PreviousActionState:
+        return self.join(self.inner.start_with(cue, key, params))
+
+    def join(self, inner: Any, action: Action | int = NO_ACTION) -> PreviousActionState:
+        """The wrapped state with the action that led to it."""
+        return PreviousActionState(inner, jax.nn.one_hot(action, self.num_actions))
+
+    def cue_observations(self) -> np.ndarray | None:
+        inner = self.inner.cue_observations()
+        return None if inner is None else np.pad(inner, [(0, 0), (0, self.num_actions)])
+
+    def idle_observation(self) -> np.ndarray | None:
+        """With "right", action 0, as the previous action: an agent that waits walks on."""
+        inner = self.inner.idle_observation()
+        if inner is None:
+            return None
+        return np.concatenate([inner, np.eye(self.num_actions, dtype=np.float32)[0]])
+
+    def situation(self, state: PreviousActionState) -> Any:
+        return self.inner.situation(state.inner), state.action
 
     def advance(
         self, key: Key, state: PreviousActionState, action: Action, params: Any
     ) -> tuple[PreviousActionState, Scalar, Flag, Flag]:
         inner, reward, terminated, truncated = self.inner.advance(key, state.inner, action, params)
-        state = PreviousActionState(inner, jax.nn.one_hot(action, self.num_actions))
-        return state, reward, terminated, truncated
+        return self.join(inner, action), reward, terminated, truncated
 
     def observe(self, state: PreviousActionState) -> Observation:
         return jnp.concatenate([self.inner.observe(state.inner), state.action])

@@ -13,7 +13,7 @@ from jaxtyping import Array, Int
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs import _corridor as corridor
-from remanence.envs._draws import integer_from, sign_from, words_from
+from remanence.envs._draws import Word, integer_from, sign_from, words_from
 from remanence.envs._environment import Script
 from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
@@ -64,14 +64,20 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
 
     def start(self, key: Key, params: TMazeParams) -> TMazeState:
         length_word, goal_word = words_from(key)
-        zero = jnp.zeros((), jnp.int32)
-        return TMazeState(
-            time=zero,
-            length=integer_from(length_word, params.length_low, params.length_high),
-            position=zero,
-            goal=sign_from(goal_word),
-            arm=zero,
-        )
+        return _enter(length_word, sign_from(goal_word), params)
+
+    def start_with(self, cue: Int[Array, ""], key: Key, params: TMazeParams) -> TMazeState:
+        length_word, _ = words_from(key)
+        return _enter(length_word, 2 * cue - 1, params)
+
+    def cue_observations(self) -> np.ndarray:
+        return np.array([[-1, 0], [1, 0]], np.float32)
+
+    def idle_observation(self) -> np.ndarray:
+        return np.zeros(2, np.float32)
+
+    def situation(self, state: TMazeState) -> Any:
+        return state.length, state.position, state.goal, state.arm, state.time == 0
 
     def advance(
         self, key: Key, state: TMazeState, action: Action, params: TMazeParams
@@ -115,3 +121,14 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
             facts=(f"step {show_number(time)}", ending if arm else place),
             corridor=Corridor(length, position, goal, arm, ARROWS[goal] if time == 0 else ""),
         )
+
+
+def _enter(length_word: Word, goal: Int[Array, ""], params: TMazeParams) -> TMazeState:
+    zero = jnp.zeros((), jnp.int32)
+    return TMazeState(
+        time=zero,
+        length=integer_from(length_word, params.length_low, params.length_high),
+        position=zero,
+        goal=goal,
+        arm=zero,
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from remanence._typing import Action, Key, Observation
@@ -65,11 +66,7 @@ class Agent(eqx.Module):
     def load(path: str | Path) -> "Agent":
         """Read what `save` wrote; a cell of your own must be registered before."""
         path = Path(path)
-        arrays, header = load_arrays(path)
-        if not _is_ours(header):
-            raise StoreError(
-                path, "not an agent that this version reads", "use the version that wrote it"
-            )
+        arrays, header = _load_agent(path)
         architecture = Architecture(**header["architecture"])
         size, num_actions = header["observation_size"], header["num_actions"]
 
@@ -81,6 +78,20 @@ class Agent(eqx.Module):
         shapes, rest = eqx.partition(eqx.filter_eval_shape(build), _is_shape)
         restored = jax.tree.map(jnp.asarray, restore_leaves(shapes, arrays, path))
         return Agent(architecture=architecture, **eqx.combine(restored, rest))
+
+
+def read_origin(path: str | Path) -> dict[str, Any]:
+    """Where the agent in a file comes from, as `save` was told."""
+    return _load_agent(Path(path))[1]["origin"]
+
+
+def _load_agent(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    arrays, header = load_arrays(path)
+    if not _is_ours(header):
+        raise StoreError(
+            path, "not an agent that this version reads", "use the version that wrote it"
+        )
+    return arrays, header
 
 
 def _is_ours(header: Any) -> bool:

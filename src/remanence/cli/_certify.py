@@ -1,0 +1,123 @@
+"""`remanence certify`: whether the memory of trained agents lasts, for all lengths there are."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from remanence.cli._agents import find_home, load_agents
+from remanence.cli._progress import show_count
+from remanence.evaluation import BUDGET, Certificate, certify, explain, headline
+from remanence.evaluation import check_certificate as checker
+from remanence.training import keep_compiled_programs
+
+MOST_TOLD = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Certify:
+    """Settle how trained agents do on every length of the T-maze, not just on some.
+
+    Writes one certificate for each seed to RUN/certificates. `remanence check` verifies one from
+    the agent's weights, by a checker that shares no code with what made it.
+
+    Example: remanence certify runs/gru --seeds 1-6
+    """
+
+    run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run's directory, or the file of one agent."""
+    seeds: str | None = None
+    """Only these seeds of the run, such as 1-6 or 1,4,7."""
+    budget: int = BUDGET
+    """Follow a memory for at most so many steps; beyond, the verdict is "undecided"."""
+    out: Path | None = None
+    """Where to write; RUN/certificates if not given."""
+    json: bool = False
+    """Print one JSON object instead of words."""
+
+    def run(self, console: Console) -> None:
+        keep_compiled_programs()
+        agents, env = load_agents(self.run_, self.seeds)
+        out = self.out or find_home(self.run_) / "certificates"
+        certificates = {}
+        with show_count("certifying") as show:
+            for count, (seed, agent) in enumerate(agents.items(), start=1):
+                certificates[seed] = certify(agent, env, budget=self.budget)
+                certificates[seed].save(out / f"seed-{seed}.json")
+                show(count, len(agents))
+        if self.json:
+            made = {str(seed): certificate.to_json() for seed, certificate in certificates.items()}
+            print(json.dumps({"out": str(out), "certificates": made}, allow_nan=False))
+        elif len(certificates) <= MOST_TOLD:
+            for seed, certificate in certificates.items():
+                _tell(console, seed, certificate)
+        else:
+            _tabulate(console, certificates)
+        if not self.json:
+            console.print(f"Written to {out}.", highlight=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """Verify a certificate from an agent's weights, without trusting what made it.
+
+    The proof by contraction is verified completely. The claim about the compiled program is run
+    again in NumPy's arithmetic, and any difference is reported.
+
+    Example: remanence check runs/gru/certificates/seed-1.json runs/gru/agents/seed-1.safetensors
+    """
+
+    certificate: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CERTIFICATE")]
+    """What `remanence certify` wrote."""
+    agent: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="AGENT")]
+    """The agent's weights."""
+    json: bool = False
+    """Print one JSON object instead of words."""
+
+    def run(self, console: Console) -> None:
+        del console  # the checker prints for itself, as it does on its own
+        arguments = [str(self.certificate), str(self.agent), *(["--json"] if self.json else [])]
+        raise SystemExit(checker.main(arguments))
+
+
+def _tell(console: Console, seed: int, certificate: Certificate) -> None:
+    """One agent, in words."""
+    architecture = certificate.agent["architecture"]
+    console.print(f"[bold]seed {seed}[/bold], {architecture['cell']} in a T-maze", highlight=False)
+    console.print(Padding(f"[bold]{headline(certificate)}[/bold]", (0, 2)), highlight=False)
+    for sentence in explain(certificate):
+        console.print(Padding(sentence, (0, 2)), highlight=False)
+    console.print()
+
+
+def _tabulate(console: Console, certificates: dict[int, Certificate]) -> None:
+    """Many agents, a line each."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("seed", justify="right")
+    table.add_column("right arm on")
+    table.add_column("no wasted step on")
+    table.add_column("first failure")
+    table.add_column("without rounding")
+    for seed, certificate in certificates.items():
+        solved, optimal = certificate.solved, certificate.optimal
+        failure = solved.failure or optimal.failure
+        table.add_row(
+            str(seed),
+            str(solved.lengths or "undecided"),
+            str(optimal.lengths or "undecided"),
+            f"{failure.kind} at {failure.length:,}" if failure else "",
+            certificate.contraction["verdict"],
+        )
+    console.print(table)
+    forever = sum(c.solved.verdict == "every length" for c in certificates.values())
+    undecided = sum(c.solved.verdict == "undecided" for c in certificates.values())
+    console.print(
+        f"\n{forever} of {len(certificates)} act right at every length there is, "
+        f"{undecided} are undecided.",
+        highlight=False,
+    )

@@ -1,0 +1,155 @@
+"""`remanence evaluate`: how far the memory of trained agents reaches."""
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from remanence.cli._agents import find_home, load_agents
+from remanence.cli._progress import show_count
+from remanence.errors import InvalidOptionError
+from remanence.evaluation import (
+    Evaluation,
+    evaluate,
+    measure_stability,
+    name_stability,
+    space_lengths,
+)
+from remanence.store import write_table
+from remanence.training import keep_compiled_programs
+
+MOST_COLUMNS = 7
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluate:
+    """Run trained agents at lengths far beyond those of their training.
+
+    Writes evaluation.parquet (every episode) and evaluation.png (return against length, a line for
+    each seed) into the run. Greedy episodes of a T-maze are exact and fast-forwarded: a million
+    steps cost no more than a few hundred.
+
+    Example: remanence evaluate runs/gru --lengths 2:1e6
+    """
+
+    run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run's directory, or the file of one agent."""
+    lengths: str | None = None
+    """2:1e6 (ten for each factor of ten) or 10,100,1000; numbers of mazes for a LookupTreeMaze."""
+    seeds: str | None = None
+    """Only these seeds of the run, such as 1-6 or 1,4,7."""
+    sampled: bool = False
+    """Sample actions as in training, instead of taking the likeliest."""
+    num_episodes: int | None = None
+    """Episodes for each length where a sample is needed; 100 or a few more if not given."""
+    plain: bool = False
+    """Step through every step. Slow, and gives the same to the bit."""
+    out: Path | None = None
+    """Where to write; the run's directory if not given."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def run(self, console: Console) -> None:
+        keep_compiled_programs()
+        agents, env = load_agents(self.run_, self.seeds)
+        lengths = None if self.lengths is None else parse_lengths(self.lengths)
+        with show_count("measuring stability") as show:
+            stability = {}
+            for count, (seed, agent) in enumerate(agents.items(), start=1):
+                stability[seed] = name_stability(measure_stability(agent, env[0]))
+                show(count, len(agents))
+        with show_count("evaluating") as show:
+            evaluation = evaluate(
+                agents,
+                env,
+                lengths,
+                sampled=self.sampled,
+                num_episodes=self.num_episodes,
+                plain=self.plain,
+                on_progress=show,
+            )
+        out = self.out or find_home(self.run_)
+        _write(out, evaluation, stability)
+        if self.json:
+            print(json.dumps(_to_json(evaluation, stability, out), allow_nan=False))
+            return
+        console.print(_tabulate(evaluation, stability))
+        console.print(_explain(evaluation, out), highlight=False, soft_wrap=False)
+
+
+def parse_lengths(text: str) -> list[int]:
+    """Lengths as they are typed: 2:1e6 is log-spaced, 10,100,1000 is a list."""
+    number = r"\d+(?:e\d+)?"
+    if re.fullmatch(f"{number}:{number}", text):
+        low, high = (int(float(part)) for part in text.split(":"))
+        return space_lengths(low, high)
+    if re.fullmatch(f"{number}(?:,{number})*", text):
+        return [int(float(part)) for part in text.split(",")]
+    raise InvalidOptionError("lengths", text, "write 2:1e6 or 10,100,1000")
+
+
+def _write(out: Path, evaluation: Evaluation, stability: dict[int, str]) -> None:
+    from remanence.figures import draw_returns, save_figure  # brings matplotlib, which is slow
+
+    episodes = evaluation.episodes
+    kinds = np.array([stability[seed] for seed in episodes["agent"].tolist()])
+    write_table(out / "evaluation.parquet", episodes | {"stability": kinds})
+    figure = draw_returns(evaluation.summarize(), stability)
+    save_figure(figure, out / "evaluation.png")
+
+
+def _to_json(evaluation: Evaluation, stability: dict[int, str], out: Path) -> dict:
+    summary = {name: column.tolist() for name, column in evaluation.summarize().items()}
+    return {"out": str(out), "exact": evaluation.exact, "stability": stability, "summary": summary}
+
+
+def _tabulate(evaluation: Evaluation, stability: dict[int, str]) -> Table:
+    summary = evaluation.summarize()
+    shown = choose_columns(np.unique(summary[evaluation.axis]))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("seed", justify="right")
+    table.add_column("stability")
+    for length in shown:
+        table.add_column(f"{length:,}", justify="right")
+    for seed, kind in stability.items():
+        mine = summary["agent"] == seed
+        cells = [_show(evaluation, summary, mine, length) for length in shown]
+        table.add_row(str(seed), kind, *cells)
+    return table
+
+
+def choose_columns(lengths: np.ndarray) -> list[int]:
+    """Of many lengths the ones nearest to powers of ten, else some spread over them."""
+    if len(lengths) <= MOST_COLUMNS:
+        return lengths.tolist()
+    spread = np.geomspace(lengths[0], lengths[-1], MOST_COLUMNS)
+    decades = 10.0 ** np.arange(np.ceil(np.log10(lengths[0])), np.log10(lengths[-1]) + 1e-9)
+    wanted = decades if 2 < len(decades) <= MOST_COLUMNS else spread
+    nearest = [int(lengths[np.argmin(np.abs(np.log(lengths / goal)))]) for goal in wanted]
+    return list(dict.fromkeys(nearest))
+
+
+def _show(
+    evaluation: Evaluation, summary: dict[str, np.ndarray], mine: np.ndarray, length: int
+) -> str:
+    (row,) = np.flatnonzero(mine & (summary[evaluation.axis] == length))
+    colour = {"solved": "green", "random": "yellow", "timeout": "red"}[summary["outcome"][row]]
+    number = f"{summary['return'][row]:.2f}"
+    margin = "" if evaluation.exact else f"±{summary['high'][row] - summary['return'][row]:.2f}"
+    return f"[{colour}]{number}{margin}[/{colour}]"
+
+
+def _explain(evaluation: Evaluation, out: Path) -> str:
+    what = "length" if evaluation.axis == "length" else "number of mazes"
+    kind = "exact, both cues" if evaluation.exact else "mean of episodes with its 95% interval"
+    return (
+        f"\nReturn at each {what} ({kind}).\n4 is optimal, 1.95 a coin flip at the junction, "
+        f"0 no arm in time.\nEvery episode is in {out / 'evaluation.parquet'},\n"
+        f"the curves in {out / 'evaluation.png'}."
+    )

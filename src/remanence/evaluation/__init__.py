@@ -1,0 +1,15 @@
+"""Returns against horizon, in closed loop, and certificates for all horizons."""
+
+from remanence.evaluation._certify import BUDGET as BUDGET
+from remanence.evaluation._certify import Certificate as Certificate
+from remanence.evaluation._certify import Horizons as Horizons
+from remanence.evaluation._certify import certify as certify
+from remanence.evaluation._evaluate import Evaluation as Evaluation
+from remanence.evaluation._evaluate import evaluate as evaluate
+from remanence.evaluation._exact import space_lengths as space_lengths
+from remanence.evaluation._lengths import LengthSet as LengthSet
+from remanence.evaluation._stability import make_idle_map as make_idle_map
+from remanence.evaluation._stability import measure_stability as measure_stability
+from remanence.evaluation._stability import name_stability as name_stability
+from remanence.evaluation._wording import explain as explain
+from remanence.evaluation._wording import headline as headline

@@ -1,0 +1,93 @@
+"""What goes wrong at a length, in one word and one sentence."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from remanence.evaluation._arrivals import LEFT, Undecided
+from remanence.evaluation._course import find_deviation
+from remanence.evaluation._itinerary import ARMS, NEVER, Ending, Itinerary
+
+FORGETS = "forgets"
+WRONG_ARM = "wrong arm"
+TURNS_EARLY = "turns early"
+STEPS_BACK = "steps back"
+STALLS = "stalls at the junction"
+KINDS = (FORGETS, WRONG_ARM, TURNS_EARLY, STEPS_BACK, STALLS)
+NAMES = {-1: "up", 1: "down"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """The first thing that is not as it should be at some length, after the cue for `goal`."""
+
+    length: int
+    goal: int
+    kind: str
+    sentence: str
+
+
+def explain_waste(itineraries: Mapping[int, Itinerary], goal: int, length: int) -> Failure:
+    """Why an agent is not optimal at a length: its first step that is not the best one."""
+    itinerary = itineraries[goal]
+    deviation = find_deviation(itinerary, length - 1)
+    if deviation is not None and deviation < length - 1:
+        return _explain_deviation(itinerary, deviation, length)
+    arms = {g: ARMS.get(_decide(itineraries[g], length)) for g in itineraries}
+    if arms[goal] is None:
+        sentence = "it reaches the junction in time, and does not take an arm at once"
+        return Failure(length, goal, STALLS, sentence)
+    return _explain_arm(goal, length, arms)
+
+
+def explain_loss(
+    itineraries: Mapping[int, Itinerary], goal: int, length: int, limit: int, budget: int
+) -> Failure:
+    """Why an agent does not solve a length: the arm it ends in, or what keeps it from ending."""
+    endings = {g: _end(itineraries[g], length, limit, budget) for g in itineraries}
+    if endings[goal].arm:
+        return _explain_arm(goal, length, {g: ending.arm for g, ending in endings.items()})
+    itinerary = itineraries[goal]
+    if length > 1 and _arrives(itinerary, length, budget):
+        sentence = "it reaches the junction, and does not take an arm in time"
+        return Failure(length, goal, STALLS, sentence)
+    deviation = find_deviation(itinerary, budget)
+    if length == 1 or deviation is None:
+        sentence = "it starts at the junction, and never takes an arm"
+        return Failure(length, goal, STALLS, sentence)
+    return _explain_deviation(itinerary, deviation, length, "and never reaches the junction")
+
+
+def _explain_deviation(
+    itinerary: Itinerary, time: int, length: int, result: str = "before it reaches the junction"
+) -> Failure:
+    back = itinerary.orbit.actions[time] == LEFT
+    kind, does = (STEPS_BACK, "steps back") if back else (TURNS_EARLY, "turns to the side")
+    sentence = f"it {does} in the corridor, at step {time + 1:,}, {result}"
+    return Failure(length, itinerary.goal, kind, sentence)
+
+
+def _explain_arm(goal: int, length: int, arms: Mapping[int, int | None]) -> Failure:
+    taken = NAMES[-goal]
+    if length > 1 and len(set(arms.values())) == 1:
+        sentence = f"it takes the arm {taken} whatever the cue was"
+        return Failure(length, goal, FORGETS, sentence)
+    return Failure(length, goal, WRONG_ARM, f"it takes the arm {taken}")
+
+
+def _decide(itinerary: Itinerary, length: int) -> int:
+    return itinerary.open() if length == 1 else itinerary.decide(length - 2)
+
+
+def _end(itinerary: Itinerary, length: int, limit: int, budget: int) -> Ending:
+    try:
+        ending = itinerary.end(length, limit or budget)
+    except Undecided:
+        return NEVER
+    return NEVER if limit and ending.num_steps > limit else ending
+
+
+def _arrives(itinerary: Itinerary, length: int, budget: int) -> bool:
+    try:
+        return itinerary.arrive(length - 1, budget) is not None
+    except Undecided:
+        return False

@@ -1,0 +1,118 @@
+"""How an agent's episodes end for one cue, in mazes of any length.
+
+Fast-forward: nothing is walked twice. The way to the junction is read off the agent's one orbit,
+and what follows there depends on the memory it arrives with, which repeats as the orbit does.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from remanence.evaluation._arrivals import Arrivals, Undecided, find_arrivals, list_arrivals
+from remanence.evaluation._lingering import Response, respond
+from remanence.evaluation._orbit import Orbit
+from remanence.evaluation._walker import AbstractWalker, Spot
+
+RIGHT, UP, _, DOWN = range(4)
+ARMS = {UP: -1, DOWN: 1}
+
+
+class Ending(NamedTuple):
+    """The arm that ends an episode and the number of its steps; arm 0 means that none ever does."""
+
+    arm: int
+    num_steps: int
+
+
+NEVER = Ending(0, 0)
+
+
+class Itinerary:
+    """One cue's orbit, with what follows wherever it meets a junction.
+
+    No time limit is looked at here. A search that takes more than its budget of steps raises
+    `Undecided`: within so many steps, the episode does not end.
+    """
+
+    def __init__(self, walker: AbstractWalker, goal: int):
+        self._walker = walker
+        self.goal = goal
+        self.orbit = Orbit(walker, goal)
+        self._closed_arrivals: Arrivals | None = None
+        self._decisions: dict[int, int] = {}
+        self._responses: dict[tuple[int | None, int | None], Response] = {}
+
+    def end(self, length: int, budget: int) -> Ending:
+        """How the episode ends in a maze of that length."""
+        if length == 1:
+            response = self._respond(None, 1, budget)
+            return Ending(response.arm, response.num_steps)
+        time = self.arrive(length - 1, budget)
+        if time is None:
+            return NEVER
+        response = self.respond(time - 1, length, budget)
+        return Ending(response.arm, time + response.num_steps) if response.arm else NEVER
+
+    def open(self) -> int:
+        """The first action in a maze of length 1, where cue and junction are seen together."""
+        return int(self._walker.walk(Spot(self.goal, length=1), 1).actions[0])
+
+    def respond(self, time: int, length: int | None, budget: int) -> Response:
+        """What the memory after that time does at the junction; None is an endless corridor."""
+        arm = ARMS.get(self.decide(time))
+        if arm is not None:
+            return Response(arm, num_steps=1)
+        if length is None:
+            return self._respond(time, None, budget)
+        try:
+            response = self._respond(time, None, budget)
+        except Undecided:
+            return self._respond(time, length, budget)
+        return response if length > response.reach else self._respond(time, length, budget)
+
+    def read_state(self, time: int) -> np.ndarray:
+        """The recurrent state after that time."""
+        return self._walker.read_state(self.orbit.memory(time))
+
+    def decide(self, time: int) -> int:
+        """The action if the junction is seen next after that time: ρ of the memory."""
+        time = self.orbit.reduce(time)
+        if time not in self._decisions:
+            self.prepare(np.array([time]))
+        return self._decisions[time]
+
+    def prepare(self, times: Int[np.ndarray, " times"]) -> None:
+        """Compute the decisions at many times in one go."""
+        wanted = {self.orbit.reduce(int(time)) for time in times} - self._decisions.keys()
+        fresh = np.array(sorted(wanted), int)
+        self._decisions.update(zip(fresh.tolist(), self.orbit.decide(fresh).tolist(), strict=True))
+
+    def find_arrivals(self) -> Arrivals:
+        """Arrivals at all levels; the orbit must have closed."""
+        if self._closed_arrivals is None:
+            self._closed_arrivals = find_arrivals(self.orbit)
+        return self._closed_arrivals
+
+    def arrive(self, level: int, budget: int) -> int | None:
+        """When the level is reached first; None means never."""
+        num_steps = level
+        while True:
+            self.orbit.extend(min(num_steps, budget))
+            if self.orbit.closed:
+                return self.find_arrivals().at(level)
+            times = list_arrivals(self.orbit.actions)
+            if level < len(times):
+                return int(times[level])
+            if self.orbit.num_steps >= budget:
+                raise Undecided(f"the junction is not reached within {budget:,} steps")
+            num_steps = 2 * self.orbit.num_steps
+
+    def _respond(self, time: int | None, length: int | None, budget: int) -> Response:
+        """By simulation, from the memory after a time; without one, from the cue itself."""
+        time = None if time is None else self.orbit.reduce(time)
+        if (time, length) not in self._responses:
+            memory = None if time is None else self.orbit.memory(time)
+            response = respond(self._walker, memory, self.goal, length, budget)
+            self._responses[time, length] = response
+        return self._responses[time, length]

@@ -1,0 +1,127 @@
+"""Sets of lengths that are known altogether: listed up to some length, periodic beyond."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from remanence.evaluation._arrivals import Undecided
+
+MOST_LISTED = 10_000_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LengthSet:
+    """A set of the lengths 1, 2, 3, ...: `listed` for the first ones, whose end repeats for ever.
+
+    Beyond the listed lengths membership has the given period: it continues the last `period` of
+    them. Two sets are equal if they have the same members.
+    """
+
+    listed: Bool[np.ndarray, " lengths"]
+    period: int
+
+    def __post_init__(self):
+        if not 1 <= self.period <= len(self.listed):
+            raise ValueError(f"period {self.period} of {len(self.listed)} listed lengths")
+        listed, period = _minimize(np.asarray(self.listed, bool), self.period)
+        object.__setattr__(self, "listed", listed)
+        object.__setattr__(self, "period", period)
+
+    def __contains__(self, length: int) -> bool:
+        if length < 1:
+            return False
+        beyond = length - len(self.listed) - 1
+        index = length - 1 if beyond < 0 else beyond % self.period - self.period
+        return bool(self.listed[index])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LengthSet):
+            return NotImplemented
+        return self.period == other.period and np.array_equal(self.listed, other.listed)
+
+    def __and__(self, other: "LengthSet") -> "LengthSet":
+        period = math.lcm(self.period, other.period)
+        num_listed = max(len(self.listed), len(other.listed)) + period
+        if num_listed > MOST_LISTED:
+            raise Undecided(f"the cues' common period of {period:,} lengths is too long to list")
+        return LengthSet(self.unfold(num_listed) & other.unfold(num_listed), period)
+
+    def unfold(self, num_lengths: int) -> Bool[np.ndarray, " unfolded"]:
+        """Membership of the first so many lengths."""
+        missing = max(0, num_lengths - len(self.listed))
+        repeated = np.resize(self.listed[-self.period :], missing)
+        return np.concatenate([self.listed, repeated])[:num_lengths]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every length belongs to the set."""
+        return bool(self.listed.all())
+
+    @property
+    def first_missing(self) -> int | None:
+        """The smallest length that does not belong to it."""
+        return None if self.complete else int(np.argmin(self.listed)) + 1
+
+    @property
+    def bounded(self) -> bool:
+        """Whether only finitely many lengths belong to it."""
+        return not self.listed[-self.period :].any()
+
+    def list_runs(self) -> list[tuple[int, int]]:
+        """First and last of each run of listed lengths that belong to the set."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.listed, [0]])))
+        return [(int(low) + 1, int(high)) for low, high in edges.reshape(-1, 2)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Listed lengths as runs; see `from_json`."""
+        runs = [list(run) for run in self.list_runs()]
+        return {"listed": len(self.listed), "period": self.period, "runs": runs}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> "LengthSet":
+        """The set that `to_json` wrote."""
+        listed = np.zeros(found["listed"], bool)
+        for low, high in found["runs"]:
+            listed[low - 1 : high] = True
+        return LengthSet(listed, found["period"])
+
+    def __str__(self) -> str:
+        """In words, such as "lengths 1 to 17, 20, and all from 40 on"."""
+        if self.complete:
+            return "every length"
+        if not self.listed.any():
+            return "no length"
+        alone = self.bounded and self.listed.sum() == 1
+        return ("length " if alone else "lengths ") + ", ".join(self._describe())
+
+    def _describe(self, most_runs: int = 6) -> Iterator[str]:
+        runs = self.list_runs()
+        num_listed = len(self.listed)
+        endless = self.period == 1 and self.listed[-1]
+        closing = runs.pop() if endless else None
+        for low, high in runs[:most_runs]:
+            yield f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        if len(runs) > most_runs:
+            yield f"{len(runs) - most_runs} more stretches up to {runs[-1][1]:,}"
+        if closing:
+            yield f"and all from {closing[0]:,} on"
+        elif self.period > 1:
+            members = int(self.listed[-self.period :].sum())
+            yield f"and beyond {num_listed:,} {members:,} of every {self.period:,}"
+
+
+def _minimize(
+    listed: Bool[np.ndarray, " lengths"], period: int
+) -> tuple[Bool[np.ndarray, " fewer"], int]:
+    """The shortest listing with the smallest period that has the same members."""
+    tail = listed[-period:]
+    divisors = (d for d in range(1, period + 1) if period % d == 0)
+    period = next(d for d in divisors if np.array_equal(tail, np.resize(tail[:d], len(tail))))
+    # Of two lengths one period apart the later need not be listed if all after it agree as well.
+    differs = np.flatnonzero(listed[period:] != listed[:-period])
+    num_listed = period + (int(differs[-1]) + 1 if len(differs) else 0)
+    return listed[:num_listed], period

@@ -1,0 +1,56 @@
+"""How multistable an agent is: the VAA of its idle map, from the states that the cues leave."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from remanence.dynamics import VAA, IdleMap, compute_vaa, idle_map
+from remanence.envs import AbstractEnvironment
+from remanence.errors import InvalidOptionError
+from remanence.evaluation._walker import check_fits
+from remanence.networks import Agent
+
+NUM_STEPS = 10_000
+TOLERANCE = 1e-4
+
+
+def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleMap, np.ndarray]:
+    """The agent's idle map U in float64, and the states that its cues leave, one in each row."""
+    check_fits(agent, environment)
+    cues, idle = environment.cue_observations(), environment.idle_observation()
+    if cues is None or idle is None:
+        remedy = "its class must define cue_observations and idle_observation"
+        raise InvalidOptionError("env", type(environment).__name__, remedy)
+    with jax.enable_x64(True):
+        policy = jax.tree.map(
+            lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf,
+            agent.policy,
+        )
+        observations = jnp.asarray(cues, jnp.float64)
+        _, starts = jax.vmap(policy.step, in_axes=(0, None))(observations, policy.initial_state())
+        features = policy.encode(jnp.asarray(idle, jnp.float64))
+        return idle_map(policy.cell, np.asarray(features)), np.asarray(starts)
+
+
+def measure_stability(
+    agent: Agent,
+    environment: AbstractEnvironment,
+    *,
+    num_steps: int = NUM_STEPS,
+    tolerance: float = TOLERANCE,
+) -> VAA:
+    """The variability among attractors (paper, appendix "Computation of the VAA").
+
+    On a T-maze 1 means that the two cues end in different states, and 0.5 that they end in one.
+    The number of steps and the tolerance are our choice; the paper does not give them.
+    """
+    step, starts = make_idle_map(agent, environment)
+    return compute_vaa(step, starts, num_steps=num_steps, tolerance=tolerance)
+
+
+def name_stability(vaa: VAA) -> str:
+    """ "monostable" if all cues end together, else "multistable"; "bistable" of two cues."""
+    if len(set(vaa.groups.tolist())) == 1:
+        return "monostable"
+    return "bistable" if len(vaa.groups) == 2 else "multistable"

@@ -1,0 +1,200 @@
+import json
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence import envs
+from remanence.cells import BMRU, MinGRU
+from remanence.errors import InvalidOptionError
+from remanence.evaluation import _certify, certify, evaluate, explain, headline
+from remanence.evaluation._itinerary import Itinerary
+from remanence.evaluation._walker import Walker
+from remanence.evaluation.check_certificate import check
+from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
+
+ENV = envs.make("tmaze")
+
+
+@pytest.fixture(scope="module")
+def forever():
+    return certify(solve_by_hand(), ENV)
+
+
+def test_an_agent_made_by_hand_lasts_for_ever(forever):
+    assert forever.optimal.verdict == forever.solved.verdict == "every length"
+    assert forever.solved.failure is None
+    assert {goal: tuple(closure) for goal, closure in forever.closures.items()} == {
+        -1: (0, 1),
+        1: (0, 1),
+    }
+    assert forever.compatible.holds
+    assert forever.separating.holds
+    assert forever.merge is None
+    assert all(condition.holds for condition in forever.multistability)
+    assert forever.contraction["verdict"] == "proved"
+    assert headline(forever).startswith("LASTS FOR EVER")
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_certificate_is_what_plain_stepping_shows(cell, monkeypatch):
+    unasked = {"verdict": "not proved", "reason": "not asked", "optimal": None, "cues": []}
+    monkeypatch.setattr(_certify, "prove_contraction", lambda *_: unasked)
+    lengths, num_decided = [*range(1, 40), 300], 0
+    for seed in range(4):
+        agent = make_agent(cell, seed, gain=1.0)
+        certificate = certify(agent, ENV, budget=20_000)
+        episodes = evaluate(agent, ENV, lengths, plain=True).episodes
+        right = (episodes["end"] == "right").reshape(-1, 2).all(axis=1)
+        quick = episodes["num_steps"].reshape(-1, 2).max(axis=1) == lengths
+        for horizons, shown in [(certificate.solved, right), (certificate.optimal, right & quick)]:
+            if horizons.lengths is None:
+                continue
+            num_decided += 1
+            np.testing.assert_array_equal([n in horizons.lengths for n in lengths], shown)
+    assert num_decided >= 4
+
+
+def with_cell(agent, weight, bias):
+    """The agent with another input projection in its cell."""
+    return eqx.tree_at(
+        lambda it: (it.policy.cell.inputs.weight, it.policy.cell.inputs.bias),
+        agent,
+        (weight, bias),
+    )
+
+
+def test_the_orbit_of_a_mingru_is_its_closed_form():
+    agent = make_agent("mingru", 1, gain=1.0)
+    cell = agent.policy.cell
+    assert isinstance(cell, MinGRU)
+    bias = jnp.asarray([[3.0, 1.0, 5.0, 0.0, 2.0], [0.5, -1.0, 0.25, 2.0, -0.5]])
+    agent = with_cell(agent, cell.inputs.weight, bias)
+    itinerary = Itinerary(Walker(agent, ENV[0]), goal=1)
+    itinerary.orbit.extend(100_000)
+    z, n = np.asarray(bias, np.float64)
+    decay, start = 1 / (1 + np.exp(-z)), itinerary.read_state(0).astype(np.float64)
+    for time in [0, 1, 7, 50, 400]:
+        expected = n + decay**time * (start - n)
+        np.testing.assert_allclose(itinerary.read_state(time), expected, rtol=1e-5, atol=1e-6)
+    assert itinerary.orbit.closure is not None
+    # Rounding stops an orbit where a step is under half a unit in the last place, and no later
+    # than where the distance itself is that small.
+    slowest = np.max(decay)
+    assert itinerary.orbit.closure.transient <= np.log(1e-9) / np.log(slowest) + 2
+
+
+@pytest.mark.parametrize("n", [0.3, 0.5, 0.7, -0.7])
+def test_a_bmru_unit_holds_if_and_only_if_its_threshold_is_not_exceeded(n):
+    agent = solve_by_hand()
+    cell = agent.policy.cell
+    assert isinstance(cell, BMRU)
+    # The cue's unit, with a drive of n in the corridor against a threshold of 1/2.
+    bias = cell.inputs.bias.at[:, 0].set(jnp.asarray([n, 0.5]))
+    certificate = certify(with_cell(agent, cell.inputs.weight, bias), ENV)
+    assert (certificate.solved.verdict == "every length") == (abs(n) <= 0.5)
+    if abs(n) > 0.5:
+        # It jumps to S(n) α on the first step without a cue, and the cues merge there.
+        assert certificate.merge == 1
+        assert certificate.solved.lengths is not None
+        assert certificate.solved.lengths.list_runs() == [(1, 1)]
+        failure = certificate.solved.failure
+        assert failure is not None
+        assert (failure.kind, failure.length, failure.goal) == ("forgets", 2, -np.sign(n))
+        assert not certificate.multistability[0].holds
+        assert not certificate.separating.holds
+        assert certificate.separating.witness is not None
+        assert certificate.separating.witness.num_steps == 0
+
+
+def with_output(agent, bias, weight=None):
+    weight = agent.policy.output.weight if weight is None else weight
+    return eqx.tree_at(
+        lambda it: (it.policy.output.weight, it.policy.output.bias),
+        agent,
+        (weight, jnp.asarray(bias, jnp.float32)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("bias", "kind", "length"),
+    [
+        # right, up, left, down
+        ([0, 0, 0, 9], "turns early", 2),
+        ([0, 0, 20, 0], "steps back", 2),
+        ([9, 0, 0, 0], "stalls at the junction", 1),
+    ],
+)
+def test_failures_are_told_apart(bias, kind, length):
+    certificate = certify(with_output(solve_by_hand(), bias), ENV)
+    failure = certificate.optimal.failure
+    assert failure is not None
+    if kind == "stalls at the junction":
+        assert (failure.kind, failure.length) == (kind, length)
+        assert certificate.solved.verdict == "no length"
+    elif kind == "turns early":
+        # With length 1 the arm down is taken whatever the cue.
+        assert failure.length == 1
+        assert failure.kind == "wrong arm"
+    else:
+        assert failure.length == 1
+
+
+def test_the_wrong_way_round_is_the_wrong_arm():
+    agent = solve_by_hand()
+    swapped = agent.policy.output.weight[jnp.array([0, 3, 2, 1])]
+    certificate = certify(with_output(agent, jnp.zeros(4), swapped), ENV)
+    assert certificate.solved.verdict == "no length"
+    failure = certificate.solved.failure
+    assert failure is not None
+    assert failure.kind == "wrong arm"
+
+
+def test_what_does_not_close_within_the_budget_is_undecided():
+    agent = make_agent("gru", 0)  # large weights: its orbit wanders
+    certificate = certify(agent, ENV, budget=200)
+    assert certificate.closures[-1] is None
+    assert certificate.solved.verdict == "undecided"
+    assert "200" in str(certificate.solved.reason)
+    assert headline(certificate).startswith("UNDECIDED")
+    json.dumps(certificate.to_json(), allow_nan=False)
+
+
+def test_the_independent_checker_accepts_it(forever, tmp_path):
+    agent = solve_by_hand()
+    agent.save(tmp_path / "agent.safetensors")
+    forever.save(tmp_path / "certificate.json")
+    found = json.loads((tmp_path / "certificate.json").read_text())
+    report = check(found, tmp_path / "agent.safetensors")
+    assert report["holds"]
+    found["bitwise"]["optimal"]["runs"] = []
+    assert check(found, tmp_path / "agent.safetensors") != report
+    found["agent"]["sha256"] = "0" * 64
+    assert not check(found, tmp_path / "agent.safetensors")["holds"]
+
+
+def test_words_fit_a_screen(forever):
+    text = list(explain(forever))
+    assert sum(1 + len(sentence) // 76 for sentence in text) < 20
+    assert all(sentence.endswith(".") for sentence in text)
+
+
+def test_other_environments_and_budgets_are_refused():
+    with pytest.raises(InvalidOptionError, match="T-maze"):
+        certify(solve_by_hand(), envs.make("lookup-tree-maze"))
+    with pytest.raises(InvalidOptionError, match="budget"):
+        certify(solve_by_hand(), ENV, budget=0)
+
+
+def test_a_time_limit_of_the_fewest_steps_asks_for_the_optimum():
+    agent = make_agent("gru", 2, gain=1.0)
+    certificate = certify(agent, envs.make("tmaze", time_limit_factor=1))
+    assert certificate.solved.lengths == certificate.optimal.lengths
+
+
+def test_a_certificate_comes_out_the_same_again():
+    one, two = (
+        certify(make_agent("brc", 1, gain=1.0), ENV, budget=20_000).to_json() for _ in range(2)
+    )
+    assert one == two
