@@ -24,7 +24,7 @@ goals = st.sampled_from([-1, 1])
 LONGEST = 12 * NUM_LENGTHS + 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(automata, goals)
 def test_each_length_ends_as_it_does_step_by_step(automaton, goal):
     itinerary = Itinerary(automaton, goal)
@@ -32,7 +32,7 @@ def test_each_length_ends_as_it_does_step_by_step(automaton, goal):
         assert itinerary.end(length, BUDGET) == play(automaton, goal, length, LONGEST)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(automata, goals, st.sampled_from([0, 1, 2, 10]))
 def test_the_set_of_solved_lengths_is_right_at_every_length(automaton, goal, limit_factor):
     course = chart_course(Itinerary(automaton, goal), BUDGET)
@@ -43,7 +43,7 @@ def test_the_set_of_solved_lengths_is_right_at_every_length(automaton, goal, lim
         assert (length in solved) == (arm == goal and in_time), length
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(automata, goals)
 def test_the_set_of_optimal_lengths_is_right_at_every_length(automaton, goal):
     optimal = find_optimal(Itinerary(automaton, goal), BUDGET)

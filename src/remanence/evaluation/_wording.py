@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from remanence.evaluation._certify import Certificate
-from remanence.evaluation._failures import NAMES
+from remanence.evaluation._failures import FORGETS, NAMES, WRONG_ARM, Failure
 from remanence.evaluation._stability import TOLERANCE
 
 
@@ -31,15 +31,17 @@ def explain(certificate: Certificate) -> Iterator[str]:
 def _explain_failure(certificate: Certificate) -> Iterator[str]:
     failure = certificate.solved.failure
     if failure is not None:
-        cue = NAMES[failure.goal]
-        yield (
-            f"It {_third_person(failure.kind)}: at length {failure.length:,}, after the cue "
-            f"'{cue}', {failure.sentence}."
-        )
+        yield f"It {_third_person(failure.kind)}: {_locate(failure)}."
+
+
+def _locate(failure: Failure) -> str:
+    """Where, after which cue if that matters, and what happens there."""
+    cue = "" if failure.kind == FORGETS else f", after the cue '{NAMES[failure.goal]}',"
+    return f"at length {failure.length:,}{cue} {failure.sentence}"
 
 
 def _third_person(kind: str) -> str:
-    return "takes the wrong arm" if kind == "wrong arm" else kind
+    return "takes the wrong arm" if kind == WRONG_ARM else kind
 
 
 def _explain_waste(certificate: Certificate) -> Iterator[str]:
@@ -49,10 +51,8 @@ def _explain_waste(certificate: Certificate) -> Iterator[str]:
     elif failure is None:
         yield "It wastes no step at any length: straight to the junction, and at once into the arm."
     elif certificate.solved.failure is None or failure.length < certificate.solved.failure.length:
-        yield (
-            f"It wastes no step on {optimal.lengths}. At length {failure.length:,}, after the cue "
-            f"'{NAMES[failure.goal]}', {failure.sentence}."
-        )
+        located = _locate(failure)
+        yield f"It wastes no step on {optimal.lengths}. {located[0].upper()}{located[1:]}."
 
 
 def _explain_memory(certificate: Certificate) -> Iterator[str]:

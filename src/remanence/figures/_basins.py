@@ -43,9 +43,10 @@ def draw_basins(
                 linestyle="none",
                 color=colours[label],
                 markeredgecolor="black",
+                clip_on=False,
                 label=f"{name}, {share:.0%} of the plane",
             )
         axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=title)
-        axes.set(xlim=basins.u[[0, -1]], ylim=basins.v[[0, -1]])
+        axes.set(xlim=basins.u[[0, -1]], ylim=basins.v[[0, -1]], aspect="equal")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7)
     return figure

@@ -1,0 +1,127 @@
+"""`evaluate`, `certify` and `check` on agents that were made by hand."""
+
+import json
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence import envs
+from remanence.cli import main
+from remanence.cli._evaluate import choose_columns, parse_lengths
+from remanence.errors import InvalidOptionError
+from remanence.networks import Agent
+from remanence.store import read_table
+from remanence.training import PPOConfig, RunDirectory
+from remanence.training._run import describe_run
+from tests.evaluation.agents import solve_by_hand
+
+ENV = envs.make("tmaze")
+
+
+def forget(agent: Agent) -> Agent:
+    """The same agent with a memory that does not hold: the cue's unit is driven in the corridor."""
+    return eqx.tree_at(
+        lambda it: it.policy.cell.inputs.bias,  # type: ignore
+        agent,
+        jnp.asarray([[0.7, -1.0], [0.5, 0.5]]),
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of two seeds: one that lasts for ever and one that forgets."""
+    directory = RunDirectory(tmp_path_factory.mktemp("runs") / "hand")
+    agents = {1: solve_by_hand(), 4: forget(solve_by_hand())}
+    architecture = agents[1].architecture
+    directory.create(
+        describe_run(envs.describe(*ENV), architecture, PPOConfig(), list(agents), "auto")
+    )
+    for seed, agent in agents.items():
+        directory.save_agent(seed, agent)
+    return directory.path
+
+
+def test_evaluate_prints_a_table_and_writes_all_episodes(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["evaluate", str(run), "--lengths", "2:1e6"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split() == ["1", "bistable"] + ["4.00"] * 6
+    assert lines[2].split() == ["4", "monostable"] + ["1.95"] * 6
+    table = read_table(run / "evaluation.parquet")
+    assert set(table["agent"]) == {1, 4}
+    assert set(table["stability"]) == {"bistable", "monostable"}
+    assert table["length"].max() == 10**6
+    assert (run / "evaluation.png").stat().st_size > 10_000
+
+
+def test_evaluate_speaks_json(run, capsys, tmp_path):
+    main(["evaluate", str(run), "--lengths", "3,30", "--json", "--out", str(tmp_path)])
+    found = json.loads(capsys.readouterr().out)
+    assert found["exact"]
+    assert found["stability"] == {"1": "bistable", "4": "monostable"}
+    assert found["summary"]["outcome"] == ["solved", "solved", "random", "random"]
+
+
+def test_certify_tells_a_verdict_in_one_screen(run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["certify", str(run)])
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 40
+    assert "LASTS FOR EVER" in shown
+    assert "DOES NOT LAST" in shown
+    assert "It forgets: at length 2" in shown
+    assert sorted(path.name for path in (run / "certificates").iterdir()) == [
+        "seed-1.json",
+        "seed-4.json",
+    ]
+
+
+def test_certificates_are_accepted_by_the_checker_and_broken_ones_are_not(run, capsys, tmp_path):
+    main(["certify", str(run), "--seeds", "1", "--json", "--out", str(tmp_path)])
+    made = json.loads(capsys.readouterr().out)["certificates"]["1"]
+    agent = str(run / "agents" / "seed-1.safetensors")
+    with pytest.raises(SystemExit) as accepted:
+        main(["check", str(tmp_path / "seed-1.json"), agent])
+    assert accepted.value.code == 0
+    made["contraction"]["optimal"] = {"listed": 1, "period": 1, "runs": []}
+    (tmp_path / "wrong.json").write_text(json.dumps(made))
+    with pytest.raises(SystemExit) as refused:
+        main(["check", str(tmp_path / "wrong.json"), agent])
+    assert refused.value.code == 1
+
+
+def test_the_file_of_one_agent_will_do(run, capsys, tmp_path):
+    agent = str(run / "agents" / "seed-4.safetensors")
+    main(["certify", agent, "--json", "--out", str(tmp_path)])
+    assert list(json.loads(capsys.readouterr().out)["certificates"]) == ["4"]
+
+
+def test_an_agent_without_an_origin_is_refused(capsys, tmp_path):
+    solve_by_hand().save(tmp_path / "agent.safetensors")
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(tmp_path / "agent.safetensors")])
+    assert "which environment" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_seeds_that_a_run_does_not_have_are_refused(run, capsys):
+    with pytest.raises(SystemExit):
+        main(["certify", str(run), "--seeds", "1-3"])
+    assert "the run has 1, 4" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_lengths_as_they_are_typed():
+    assert parse_lengths("10,1e3") == [10, 1000]
+    assert parse_lengths("2:1e6")[-1] == 10**6
+    for bad in ["", "2-5", "1e6:2", "a,b", "0:5"]:
+        with pytest.raises(InvalidOptionError, match="lengths"):
+            parse_lengths(bad)
+
+
+def test_columns_are_powers_of_ten_where_there_are_many():
+    assert choose_columns(np.array(parse_lengths("2:1e6")))[0] == 10
+    assert choose_columns(np.array([3, 7, 500])) == [3, 7, 500]
