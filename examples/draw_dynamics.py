@@ -24,7 +24,7 @@ def make_step(weight):
 
 
 starts = np.linspace(-1, 1, 16)[:, None]
-bifurcation = dynamics.trace_bifurcation(make_step, np.linspace(0, 6, 49), starts)
+bifurcation = dynamics.trace_bifurcation(make_step, np.linspace(0, 6, 25), starts)
 figures.save_figure(
     figures.draw_bifurcation(bifurcation, parameter_name="recurrent weight $W_{hn}$"),
     "bifurcation.png",
@@ -35,7 +35,7 @@ print(f"one stable state below a weight of {first:g}, two from there on")
 # Two units that excite themselves: four stable states, each with a basin of its own.
 pair = excite(2, jnp.array([[6.0, 1.0], [-1.0, 6.0]]))
 basins = dynamics.map_basins(
-    dynamics.idle_map(pair, np.zeros(1)), np.zeros(2), np.eye(2), resolution=128
+    dynamics.idle_map(pair, np.zeros(1)), np.zeros(2), np.eye(2), resolution=64
 )
 figures.save_figure(figures.draw_basins(basins, ("unit 0", "unit 1")), "basins.png")
 for attractor in basins.attractors:

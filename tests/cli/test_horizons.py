@@ -114,10 +114,19 @@ def test_seeds_that_a_run_does_not_have_are_refused(run, capsys):
     assert "the run has 1, 4" in capsys.readouterr().err.replace("\n", " ")
 
 
+@pytest.mark.parametrize("text", ["", "[" * 10_000, '{"kind": 1}'])
+def test_what_is_no_certificate_is_refused(text, run, capsys, tmp_path):
+    (tmp_path / "no.json").write_text(text)
+    with pytest.raises(SystemExit) as refused:
+        main(["check", str(tmp_path / "no.json"), str(run / "agents" / "seed-1.safetensors")])
+    assert refused.value.code == 2
+    assert "cannot be checked" in capsys.readouterr().err
+
+
 def test_lengths_as_they_are_typed():
     assert parse_lengths("10,1e3") == [10, 1000]
     assert parse_lengths("2:1e6")[-1] == 10**6
-    for bad in ["", "2-5", "1e6:2", "a,b", "0:5"]:
+    for bad in ["", "2-5", "1e6:2", "a,b", "0:5", "1e400"]:
         with pytest.raises(InvalidOptionError, match="lengths"):
             parse_lengths(bad)
 

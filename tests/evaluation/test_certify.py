@@ -174,6 +174,56 @@ def test_the_independent_checker_accepts_it(forever, tmp_path):
     assert not check(found, tmp_path / "agent.safetensors")["holds"]
 
 
+def test_a_false_claim_about_what_is_solved_is_reported(tmp_path):
+    cell = solve_by_hand().policy.cell
+    assert isinstance(cell, BMRU)
+    bias = cell.inputs.bias.at[:, 0].set(jnp.asarray([0.7, 0.5]))
+    agent = with_cell(solve_by_hand(), cell.inputs.weight, bias)
+    agent.save(tmp_path / "agent.safetensors")
+    found = json.loads(json.dumps(certify(agent, ENV).to_json()))
+    report = check(found, tmp_path / "agent.safetensors")["bitwise"]
+    assert report["solved"]["first_difference"] is None
+    assert "merge" in report["not_checked"]
+    found["bitwise"]["solved"] = {"listed": 1, "period": 1, "runs": [[1, 1]]}  # every length
+    report = check(found, tmp_path / "agent.safetensors")["bitwise"]
+    assert report["solved"]["first_difference"] == 2
+
+
+def test_an_agent_that_fails_at_length_one_alone_still_lasts():
+    # The cue's unit is not set when the junction is seen with the cue.
+    agent = solve_by_hand()
+    cell = agent.policy.cell
+    assert isinstance(cell, BMRU)
+    certificate = certify(
+        with_cell(agent, cell.inputs.weight.at[1, 0, 1].set(9.0), cell.inputs.bias), ENV
+    )
+    assert str(certificate.solved.lengths) == "all lengths from 2 on"
+    assert headline(certificate).startswith("LASTS FOR EVER, but not everywhere")
+
+
+@pytest.mark.parametrize("number", [jnp.nan, 1e30])
+def test_weights_that_are_not_numbers_or_huge_do_not_break_it(number, tmp_path):
+    agent = make_agent("mingru", 1, gain=1.0)
+    cell = agent.policy.cell
+    assert isinstance(cell, MinGRU)
+    broken = with_cell(agent, cell.inputs.weight, cell.inputs.bias.at[1].set(number))
+    certificate = certify(broken, ENV, budget=5_000)
+    certificate.save(tmp_path / "certificate.json")
+    assert list(explain(certificate))
+
+
+def test_rounding_alone_does_not_make_it_multistable():
+    """A minGRU has one attractor; in floats its cues may stall in neighbouring numbers."""
+    agent = make_agent("mingru", 1, gain=1.0)
+    cell = agent.policy.cell
+    assert isinstance(cell, MinGRU)
+    bias = jnp.asarray([[3.0, 1.0, 5.0, 0.0, 2.0], [0.5, -1.0, 0.25, 2.0, -0.5]])
+    certificate = certify(with_cell(agent, cell.inputs.weight, bias), ENV)
+    assert certificate.multistability[0].holds is False
+    assert certificate.distance is not None
+    assert certificate.distance < 1e-4
+
+
 def test_words_fit_a_screen(forever):
     text = list(explain(forever))
     assert sum(1 + len(sentence) // 76 for sentence in text) < 20

@@ -70,8 +70,10 @@ def test_first_missing_complete_and_bounded(given_set):
         ([0], 1, "no length"),
         ([1, 0], 1, "length 1"),
         ([1, 1, 1, 0], 1, "lengths 1 to 3"),
-        ([0, 1, 0, 1, 1], 1, "lengths 2, and all from 4 on"),
-        ([1, 1, 0, 1, 0], 2, "lengths 1 to 2, and beyond 3 1 of every 2"),
+        ([0, 1], 1, "all lengths from 2 on"),
+        ([0, 1, 0, 1, 1], 1, "lengths 2, and all lengths from 4 on"),
+        ([1, 1, 0, 1, 0], 2, "lengths 1, and 1 of every 2 lengths from 2 on"),
+        ([0, 1], 2, "1 of every 2 lengths from 1 on"),
     ],
 )
 def test_words(listed, period, words):

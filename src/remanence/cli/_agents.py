@@ -32,5 +32,8 @@ def load_agents(path: Path, seeds: str | None = None) -> tuple[dict[int, Agent],
 
 
 def find_home(path: Path) -> Path:
-    """The directory that what is found out about agents is written to."""
-    return path if path.is_dir() else path.parent
+    """The directory that what is found out about agents is written to: their run's, if any."""
+    if path.is_dir():
+        return path
+    run = path.parent.parent
+    return run if RunDirectory(run).exists else path.parent

@@ -85,7 +85,7 @@ class Evaluate:
 
 def parse_lengths(text: str) -> list[int]:
     """Lengths as they are typed: 2:1e6 is log-spaced, 10,100,1000 is a list."""
-    number = r"\d+(?:e\d+)?"
+    number = r"\d{1,12}(?:e\d)?"
     if re.fullmatch(f"{number}:{number}", text):
         low, high = (int(float(part)) for part in text.split(":"))
         return space_lengths(low, high)

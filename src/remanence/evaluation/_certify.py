@@ -7,6 +7,7 @@ contraction is about the map on the real numbers, and so about any hardware's ro
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -89,36 +90,39 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as the independent checker reads it."""
-        return {
-            "kind": "remanence certificate",
-            "format": FORMAT,
-            "agent": dict(self.agent),
-            "environment": dict(self.environment),
-            "bitwise": {
-                "budget": self.budget,
-                "optimal": _write_lengths(self.optimal),
-                "solved": _write_lengths(self.solved),
-                "reasons": {"optimal": self.optimal.reason, "solved": self.solved.reason},
-                "failures": {
-                    "optimal": _write_failure(self.optimal),
-                    "solved": _write_failure(self.solved),
+        return _drop_infinities(
+            {
+                "kind": "remanence certificate",
+                "format": FORMAT,
+                "agent": dict(self.agent),
+                "environment": dict(self.environment),
+                "bitwise": {
+                    "budget": self.budget,
+                    "optimal": _write_lengths(self.optimal),
+                    "solved": _write_lengths(self.solved),
+                    "reasons": {"optimal": self.optimal.reason, "solved": self.solved.reason},
+                    "failures": {
+                        "optimal": _write_failure(self.optimal),
+                        "solved": _write_failure(self.solved),
+                    },
+                    "cues": [
+                        {"cue": goal, "transient": transient, "period": period}
+                        for goal, (transient, period) in (
+                            (goal, closure or (None, None))
+                            for goal, closure in self.closures.items()
+                        )
+                    ],
+                    "merge": self.merge,
+                    "distance": self.distance,
+                    "compatible": dataclasses.asdict(self.compatible),
+                    "separating": dataclasses.asdict(self.separating),
+                    "multistability": [dataclasses.asdict(part) for part in self.multistability],
+                    "backend": jax.default_backend(),
                 },
-                "cues": [
-                    {"cue": goal, "transient": transient, "period": period}
-                    for goal, (transient, period) in (
-                        (goal, closure or (None, None)) for goal, closure in self.closures.items()
-                    )
-                ],
-                "merge": self.merge,
-                "distance": self.distance,
-                "compatible": dataclasses.asdict(self.compatible),
-                "separating": dataclasses.asdict(self.separating),
-                "multistability": [dataclasses.asdict(part) for part in self.multistability],
-                "backend": jax.default_backend(),
-            },
-            "contraction": dict(self.contraction),
-            "versions": {name: version(name) for name in _VERSIONED},
-        }
+                "contraction": dict(self.contraction),
+                "versions": {name: version(name) for name in _VERSIONED},
+            }
+        )
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""
@@ -130,14 +134,15 @@ def certify(
 ) -> Certificate:
     """Settle how a greedy agent does on every length of the T-maze.
 
-    `budget` bounds the steps for which an orbit is followed; where that is not enough, the verdict
-    is "undecided", never a guess. Of the parameters of `env`, only the time limit matters.
+    `budget` bounds the steps for which an orbit is followed, and those for which all lingering at
+    junctions is; where that is not enough, the verdict is "undecided", never a guess. Of the
+    parameters of `env`, only the time limit matters.
     """
     if budget < 1:
         raise InvalidOptionError("budget", budget, "use 1 step or more")
     environment, params = env
     walker = Walker(agent, environment)
-    itineraries = {goal: Itinerary(walker, goal) for goal in GOALS}
+    itineraries = {goal: Itinerary(walker, goal, lingering_budget=budget) for goal in GOALS}
     limit_factor = int(np.max(params.limit_factor))
     optimal = _find_optimal(itineraries, budget)
     solved = _find_solved(itineraries, limit_factor, budget)
@@ -204,6 +209,15 @@ def _identify(agent: Agent) -> dict[str, Any]:
 def _identify_environment(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
     described = describe(environment, params)
     return {**described, "sha256": hash_environment(described)}
+
+
+def _drop_infinities(value: Any) -> Any:
+    """The same with None for every number that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {key: _drop_infinities(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_drop_infinities(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_lengths(horizons: Horizons) -> dict[str, Any] | None:

@@ -48,11 +48,11 @@ def prove_contraction(
         raise InvalidOptionError("env", described["class"], "contraction is proved in the T-maze")
     arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
     architecture = json.loads(agent.architecture.to_json())
-    try:
-        policy = checker.Policy(arrays, architecture, described["previous_action"])
-    except checker.CertificateError as error:
-        return _refuse(str(error))
     with np.errstate(all="ignore"):
+        try:
+            policy = checker.Policy(arrays, architecture, described["previous_action"])
+        except checker.CertificateError as error:
+            return _refuse(str(error))
         return search_proof(policy, max_steps)
 
 

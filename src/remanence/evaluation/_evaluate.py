@@ -26,6 +26,7 @@ from remanence.networks import Agent
 MAZE_COUNTS = (10, 100, 1_000, 10_000)
 FEWEST_EPISODES = 100
 CONFIDENCE = 0.95
+LONGEST = 100_000_000  # ten times that is still a number of 32 bits
 RETURNS = {"right": 4.0, "wrong": -0.1, "timeout": 0.0}
 
 Columns = dict[str, np.ndarray]
@@ -39,7 +40,8 @@ class Evaluation:
     `agent` is the seed or name of the agent, `length` the maze's (`num_mazes` in a LookupTreeMaze),
     `cue` a row of the environment's `cue_observations`; then `return`, `num_steps` and `end`,
     which is "right" (no wrong decision), "wrong" or "timeout". `axis` names the column of lengths;
-    `exact` says that the episodes are all there are, and not a sample.
+    `exact` says that the episodes are all there are, and not a sample. Without a time limit a
+    "timeout" is an episode that never ends, and its `num_steps` is 0.
     """
 
     episodes: Columns
@@ -104,6 +106,12 @@ def evaluate(
     if plain and not exact:
         remedy = "only greedy agents of a T-maze are fast-forwarded, all others step plainly anyway"
         raise InvalidOptionError("plain", plain, remedy)
+    if exact and num_episodes is not None:
+        remedy = "two greedy episodes are all there are on a T-maze; leave it out, or sample"
+        raise InvalidOptionError("num_episodes", num_episodes, remedy)
+    if sampled and not np.all(params.limit_factor):
+        remedy = "sampled episodes need a time limit, for some may never end"
+        raise InvalidOptionError("time_limit_factor", None, remedy)
     if exact:
         limit_factor = int(np.max(params.limit_factor))
         rows = _run_exactly(named, environment, limit_factor, lengths, plain, on_progress)
@@ -127,8 +135,10 @@ def _find_axis(environment: AbstractEnvironment) -> tuple[str, Sequence[int]]:
 
 
 def _check_lengths(lengths: Sequence[int]) -> list[int]:
-    if not len(lengths) or any(int(length) != length or length < 1 for length in lengths):
-        raise InvalidOptionError("lengths", lengths, "give whole numbers of 1 or more")
+    numbers = list(lengths)
+    if not numbers or any(int(n) != n or not 1 <= n <= LONGEST for n in numbers):
+        remedy = f"give whole numbers from 1 to {LONGEST:,}"
+        raise InvalidOptionError("lengths", numbers, remedy)
     return sorted({int(length) for length in lengths})
 
 
@@ -210,7 +220,9 @@ def _set_length(env: tuple[AbstractEnvironment, Any], length: int) -> Any:
 def _balance_cues(environment: AbstractEnvironment, num_episodes: int | None) -> np.ndarray:
     """Every cue equally often, and at least so many in all."""
     cues = environment.cue_observations()
-    assert cues is not None
+    if cues is None:
+        remedy = "its class must define cue_observations"
+        raise InvalidOptionError("env", type(environment).__name__, remedy)
     wanted = FEWEST_EPISODES if num_episodes is None else num_episodes
     if wanted < 1:
         raise InvalidOptionError("num_episodes", wanted, "use 1 or more")

@@ -47,14 +47,14 @@ def explain_loss(
     if endings[goal].arm:
         return _explain_arm(goal, length, {g: ending.arm for g, ending in endings.items()})
     itinerary = itineraries[goal]
-    if length > 1 and _arrives(itinerary, length, budget):
-        sentence = "it reaches the junction, and does not take an arm in time"
+    arrival = 0 if length == 1 else _arrive(itinerary, length, budget)
+    if arrival is not None and (not limit or arrival < limit):
+        sentence = "it is at the junction, and does not take an arm in time"
         return Failure(length, goal, STALLS, sentence)
     deviation = find_deviation(itinerary, budget)
-    if length == 1 or deviation is None:
-        sentence = "it starts at the junction, and never takes an arm"
-        return Failure(length, goal, STALLS, sentence)
-    return _explain_deviation(itinerary, deviation, length, "and never reaches the junction")
+    assert deviation is not None, "who goes right all along arrives in time"
+    late = "never reaches the junction" if arrival is None else "reaches the junction too late"
+    return _explain_deviation(itinerary, deviation, length, f"and {late}")
 
 
 def _explain_deviation(
@@ -86,8 +86,8 @@ def _end(itinerary: Itinerary, length: int, limit: int, budget: int) -> Ending:
     return NEVER if limit and ending.num_steps > limit else ending
 
 
-def _arrives(itinerary: Itinerary, length: int, budget: int) -> bool:
+def _arrive(itinerary: Itinerary, length: int, budget: int) -> int | None:
     try:
-        return itinerary.arrive(length - 1, budget) is not None
+        return itinerary.arrive(length - 1, budget)
     except Undecided:
-        return False
+        return None

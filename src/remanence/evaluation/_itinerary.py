@@ -4,6 +4,7 @@ Fast-forward: nothing is walked twice. The way to the junction is read off the a
 and what follows there depends on the memory it arrives with, which repeats as the orbit does.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +33,13 @@ class Itinerary:
     """One cue's orbit, with what follows wherever it meets a junction.
 
     No time limit is looked at here. A search that takes more than its budget of steps raises
-    `Undecided`: within so many steps, the episode does not end.
+    `Undecided`: within so many steps, the episode does not end. `lingering_budget` bounds the steps
+    of all searches at junctions together, for there is one for each length.
     """
 
-    def __init__(self, walker: AbstractWalker, goal: int):
+    def __init__(self, walker: AbstractWalker, goal: int, lingering_budget: int | float = math.inf):
         self._walker = walker
+        self._lingering_budget = lingering_budget
         self.goal = goal
         self.orbit = Orbit(walker, goal)
         self._closed_arrivals: Arrivals | None = None
@@ -99,20 +102,33 @@ class Itinerary:
         num_steps = level
         while True:
             self.orbit.extend(min(num_steps, budget))
-            if self.orbit.closed:
-                return self.find_arrivals().at(level)
             times = list_arrivals(self.orbit.actions)
             if level < len(times):
                 return int(times[level])
+            if self.orbit.closed:
+                return self._extrapolate(level, budget)
             if self.orbit.num_steps >= budget:
                 raise Undecided(f"the junction is not reached within {budget:,} steps")
             num_steps = 2 * self.orbit.num_steps
+
+    def _extrapolate(self, level: int, budget: int) -> int | None:
+        """Arrival at a level beyond what was walked, from a closed orbit."""
+        try:
+            return self.find_arrivals().at(level)
+        except Undecided:
+            times = list_arrivals(self.orbit.unfold(budget))
+            if level >= len(times):
+                raise
+            return int(times[level])
 
     def _respond(self, time: int | None, length: int | None, budget: int) -> Response:
         """By simulation, from the memory after a time; without one, from the cue itself."""
         time = None if time is None else self.orbit.reduce(time)
         if (time, length) not in self._responses:
+            if self._lingering_budget <= 0:
+                raise Undecided("there is too much lingering at junctions to look at all of it")
             memory = None if time is None else self.orbit.memory(time)
-            response = respond(self._walker, memory, self.goal, length, budget)
+            response, num_steps = respond(self._walker, memory, self.goal, length, budget)
+            self._lingering_budget -= num_steps
             self._responses[time, length] = response
         return self._responses[time, length]

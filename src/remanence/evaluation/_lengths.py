@@ -71,6 +71,11 @@ class LengthSet:
         """Whether only finitely many lengths belong to it."""
         return not self.listed[-self.period :].any()
 
+    @property
+    def cofinite(self) -> bool:
+        """Whether all but finitely many lengths belong to it."""
+        return bool(self.listed[-self.period :].all())
+
     def list_runs(self) -> list[tuple[int, int]]:
         """First and last of each run of listed lengths that belong to the set."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.listed, [0]])))
@@ -95,23 +100,34 @@ class LengthSet:
             return "every length"
         if not self.listed.any():
             return "no length"
+        start, tail = ", ".join(self._describe_start()), self._describe_tail()
+        if not start:
+            return tail
         alone = self.bounded and self.listed.sum() == 1
-        return ("length " if alone else "lengths ") + ", ".join(self._describe())
+        words = f"{'length' if alone else 'lengths'} {start}"
+        return f"{words}, and {tail}" if tail else words
 
-    def _describe(self, most_runs: int = 6) -> Iterator[str]:
-        runs = self.list_runs()
-        num_listed = len(self.listed)
-        endless = self.period == 1 and self.listed[-1]
-        closing = runs.pop() if endless else None
+    def _describe_start(self, most_runs: int = 6) -> Iterator[str]:
+        """The members before the part that goes on for ever."""
+        end = self._find_tail()
+        runs = [(low, min(high, end)) for low, high in self.list_runs() if low <= end]
         for low, high in runs[:most_runs]:
             yield f"{low:,}" if low == high else f"{low:,} to {high:,}"
         if len(runs) > most_runs:
             yield f"{len(runs) - most_runs} more stretches up to {runs[-1][1]:,}"
-        if closing:
-            yield f"and all from {closing[0]:,} on"
-        elif self.period > 1:
-            members = int(self.listed[-self.period :].sum())
-            yield f"and beyond {num_listed:,} {members:,} of every {self.period:,}"
+
+    def _describe_tail(self) -> str:
+        if self.bounded:
+            return ""
+        members = int(self.listed[-self.period :].sum())
+        some = "all" if self.cofinite else f"{members:,} of every {self.period:,}"
+        return f"{some} lengths from {self._find_tail() + 1:,} on"
+
+    def _find_tail(self) -> int:
+        """How many lengths come before the part that goes on for ever; nothing does if bounded."""
+        if self.cofinite:
+            return self.list_runs()[-1][0] - 1
+        return len(self.listed) - (0 if self.bounded else self.period)
 
 
 def _minimize(

@@ -29,8 +29,10 @@ class Response:
 
 def respond(
     walker: AbstractWalker, memory: np.ndarray | None, goal: int, length: int | None, budget: int
-) -> Response:
-    """What follows on arrival at the junction, with a corridor of that length (None: endless).
+) -> tuple[Response, int]:
+    """What follows on arrival at the junction, and how many steps it took to find out.
+
+    The corridor behind has that length; None is an endless one.
 
     Without a memory the agent looks for the first time, which it does at a junction in a maze of
     length 1.
@@ -39,7 +41,7 @@ def respond(
     while search.num_steps < budget:
         response = search.advance(budget - search.num_steps, endless=length is None)
         if response is not None:
-            return response
+            return response, search.num_steps
     raise Undecided(f"the agent lingers at the junction for more than {budget:,} steps")
 
 

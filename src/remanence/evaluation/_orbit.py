@@ -6,7 +6,6 @@ the orbits of `remanence.dynamics`, each a program of its own, do not.
 """
 
 import bisect
-import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +42,7 @@ class Orbit:
         self._actions: list[np.ndarray] = []
         self._kept: tuple[int, np.ndarray] | None = None
         self.closure: Closure | None = None
-        self._memories = functools.lru_cache(KEPT_BLOCKS)(self._walk_block)
+        self._blocks: dict[int, Memories] = {}  # the memories of some blocks
 
     @property
     def closed(self) -> bool:
@@ -73,12 +72,19 @@ class Orbit:
         transient, period = self.closure
         return transient + (time - transient) % period
 
+    def unfold(self, num_steps: int) -> np.ndarray:
+        """The actions of the first so many steps of a closed orbit."""
+        assert self.closure is not None
+        transient, period = self.closure
+        cycle = self.actions[transient : transient + period]
+        return np.concatenate([self.actions[:transient], np.resize(cycle, num_steps)])[:num_steps]
+
     def memory(self, time: int) -> np.ndarray:
         """The memory after the step at that time."""
         self.extend(time + 1)
         time = self.reduce(time)
         block = bisect.bisect_right(self._ends, time)
-        return self._memories(block)[time - self._begin(block)]
+        return self._look_up(block)[time - self._begin(block)]
 
     def decide(self, times: np.ndarray) -> np.ndarray:
         """What would be done at these times if the junction were seen next: ρ of the memory."""
@@ -90,8 +96,16 @@ class Orbit:
     def _begin(self, block: int) -> int:
         return self._ends[block - 1] if block else 0
 
-    def _walk_block(self, block: int) -> Memories:
-        return self._walk(self._corners[block], self._ends[block] - self._begin(block)).memories
+    def _look_up(self, block: int) -> Memories:
+        if block not in self._blocks:
+            num_steps = self._ends[block] - self._begin(block)
+            self._keep_block(block, self._walk(self._corners[block], num_steps).memories)
+        return self._blocks[block]
+
+    def _keep_block(self, block: int, memories: Memories) -> None:
+        if len(self._blocks) >= KEPT_BLOCKS:
+            del self._blocks[next(iter(self._blocks))]  # the one that was kept first
+        self._blocks[block] = memories
 
     def _walk(self, memory: np.ndarray | None, num_steps: int) -> Trace:
         return self._walker.walk(Spot(self._goal, ENDLESS, 0, memory), num_steps)
@@ -103,6 +117,7 @@ class Orbit:
         self._ends.append(begin + len(trace.actions))
         self._corners.append(trace.memories[-1])
         self._actions.append(trace.actions)
+        self._keep_block(len(self._ends) - 1, trace.memories)
         self._look_for_repetition(begin, trace.memories)
 
     def _look_for_repetition(self, begin: int, memories: Memories) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 from remanence.dynamics import VAA, IdleMap, compute_vaa, idle_map
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
+from remanence.evaluation._theory import TOLERANCE
 from remanence.evaluation._walker import check_fits
 from remanence.networks import Agent
 
 NUM_STEPS = 10_000
-TOLERANCE = 1e-4
 
 
 def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleMap, np.ndarray]:
@@ -50,7 +50,12 @@ def measure_stability(
 
 
 def name_stability(vaa: VAA) -> str:
-    """ "monostable" if all cues end together, else "multistable"; "bistable" of two cues."""
+    """ "monostable" if all cues end together, else "multistable"; "bistable" of two cues.
+
+    States that are no finite numbers are neither.
+    """
+    if not np.isfinite(vaa.final_states).all():
+        return "not finite"
     if len(set(vaa.groups.tolist())) == 1:
         return "monostable"
     return "bistable" if len(vaa.groups) == 2 else "multistable"

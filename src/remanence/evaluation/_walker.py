@@ -19,7 +19,7 @@ from remanence.envs import AbstractEnvironment, PreviousAction, TMaze, TMazePara
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 
-TAPE_ROWS = 4096
+TAPE_ROWS = 1024
 ENDLESS = 2**30  # a length that nothing walks to the end of
 
 Memories = np.ndarray  # rows of unsigned words: the bits of the state, then the last action
@@ -229,6 +229,10 @@ def check_fits(agent: Agent, environment: AbstractEnvironment) -> None:
     if received != wanted:
         remedy = f"use the environment it was trained on; this one has {wanted}"
         raise InvalidOptionError("agent (observation size, number of actions)", received, remedy)
+    precision = agent.policy.output.weight.dtype
+    if precision not in (np.float32, jax.dtypes.canonicalize_dtype(np.float64)):
+        remedy = "use float32; or float64, under jax.enable_x64"
+        raise InvalidOptionError("agent's precision", str(precision), remedy)
 
 
 def _place(environment: AbstractEnvironment, walk: Walk) -> Any:

@@ -1,10 +1,11 @@
 """A certificate in words, for someone who has not read the paper."""
 
+import math
 from collections.abc import Iterator
 
 from remanence.evaluation._certify import Certificate
 from remanence.evaluation._failures import FORGETS, NAMES, WRONG_ARM, Failure
-from remanence.evaluation._stability import TOLERANCE
+from remanence.evaluation._theory import TOLERANCE
 
 
 def headline(certificate: Certificate) -> str:
@@ -16,8 +17,10 @@ def headline(certificate: Certificate) -> str:
         return "LASTS FOR EVER: it takes the right arm in a corridor of any length."
     if not solved.lengths.listed.any():
         return "FAILS: there is no length at which it takes the right arm after both cues."
-    limits = ", and on no others" if solved.lengths.bounded else ""
-    return f"DOES NOT LAST: it takes the right arm on {solved.lengths}{limits}."
+    if solved.lengths.bounded:
+        return f"DOES NOT LAST: it takes the right arm on {solved.lengths}, and on no others."
+    verdict = "LASTS FOR EVER" if solved.lengths.cofinite else "LASTS ON SOME LENGTHS ONLY"
+    return f"{verdict}, but not everywhere: it takes the right arm on {solved.lengths}."
 
 
 def explain(certificate: Certificate) -> Iterator[str]:
@@ -65,7 +68,9 @@ def _explain_memory(certificate: Certificate) -> Iterator[str]:
             continue
         ends = "stands still" if closure.period == 1 else f"repeats every {closure.period:,} steps"
         yield f"After the cue '{NAMES[goal]}' its memory {ends} from step {closure.transient:,} on."
-    if certificate.merge is not None:
+    if certificate.distance is not None and not math.isfinite(certificate.distance):
+        yield "Its memory is not a finite number."
+    elif certificate.merge is not None:
         yield (
             f"From step {certificate.merge:,} on the two memories are the same, bit for bit: "
             "nothing that follows can tell which cue was seen."

@@ -19,11 +19,14 @@ from typing import Any
 
 import numpy as np
 
-RIGHT, UP, DOWN, NUM_ACTIONS = 0, 1, 3, 4
+RIGHT, UP, LEFT, DOWN = range(4)
+NUM_ACTIONS = 4
 GOAL_ARMS = {-1: UP, 1: DOWN}
 RELATIVE_ERROR = 2.0**-48  # of exp and tanh; libraries promise 2^-50 or better
 ABSOLUTE_ERROR = 1e-300  # of anything that may have underflowed
 NO, YES, UNKNOWN = 0, 1, -1
+NUM_PLAYED, LONGEST_PLAYED = 40, 2_000  # lengths of a claim that are played step by step
+REMARKS = ("budget", "backend", "reasons")  # of a claim, what does not claim anything
 FIELDS = ("cell", "num_layers", "encoder", "head", "skip")
 
 
@@ -462,6 +465,7 @@ class Policy:
         _demand_keys("architecture", architecture, FIELDS)
         self._arrays = {k: a for k, a in arrays.items() if k.startswith("policy.")}
         self._unread, self._dtype = set(self._arrays), np.dtype(dtype)
+        self.precision = np.result_type(np.float32, *self._arrays.values())
         self.architecture, self.previous_action = dict(architecture), previous_action
         self.encoder = self._take_dense("encoder")
         self.cell = self._take_cell()
@@ -836,13 +840,20 @@ def read_lengths(lengths: Mapping[str, Any], num_lengths: int) -> np.ndarray:
     return np.concatenate([members, np.resize(members[listed - period :], missing)])[:num_lengths]
 
 
-def rerun_bitwise(policy: Policy, claim: Mapping[str, Any], limit: int = 100_000) -> dict[str, Any]:
+def rerun_bitwise(
+    policy: Policy,
+    claim: Mapping[str, Any],
+    limit: int = 100_000,
+    time_limit_factor: int | None = None,
+) -> dict[str, Any]:
     """Run what a bitwise claim speaks of in NumPy's arithmetic, and report what differs.
 
     The claim is about one compiled program, whose tanh need not be NumPy's: a difference is news,
-    not a refutation. Orbits that have not closed after `limit` steps are compared so far.
+    not a refutation. Orbits that have not closed after `limit` steps are compared so far. The
+    lengths that are said to be solved are played, the first ones and the one that is said to fail
+    first, if the time limit is known.
     """
-    policy = policy.cast(np.float32)
+    policy = policy.cast(policy.precision)
     with np.errstate(all="ignore"):
         runs = [_run_floats(policy, cue["cue"], limit) for cue in claim["cues"]]
     cues = [
@@ -864,7 +875,47 @@ def rerun_bitwise(policy: Policy, claim: Mapping[str, Any], limit: int = 100_000
         "lengths_compared": len(known),
         "first_difference": difference,
         "cues": cues,
+        "solved": _play_claim(policy, claim.get("solved"), time_limit_factor),
+        "not_checked": sorted(set(claim) - {"optimal", "solved", "cues", *REMARKS}),
     }
+
+
+def _play_claim(policy: Policy, solved: Any, time_limit_factor: int | None) -> Any:
+    """Which of the lengths played are not as claimed; None if nothing is claimed."""
+    if solved is None or time_limit_factor is None:
+        return None
+    claimed = read_lengths(solved, max(NUM_PLAYED, solved["listed"] + 1))
+    failures = np.flatnonzero(~claimed)
+    lengths = {*range(1, NUM_PLAYED + 1), *(failures[:1] + 1).tolist()}
+    played = sorted(length for length in lengths if length <= LONGEST_PLAYED)
+    with np.errstate(all="ignore"):
+        found = [
+            all(play(policy, cue, length, time_limit_factor * length) for cue in GOAL_ARMS)
+            for length in played
+        ]
+    odd = [n for n, right in zip(played, found, strict=True) if right != claimed[n - 1]]
+    return {"lengths_played": len(played), "first_difference": odd[0] if odd else None}
+
+
+def play(policy: Policy, cue: int, length: int, limit: int) -> bool:
+    """Whether a greedy episode ends in the goal's arm within `limit` steps (0: any number)."""
+    prepared, state = policy.open(cue, at_junction=int(length == 1))
+    position, num_steps, seen = 0, 0, set()
+    while not limit or num_steps < limit:
+        state = policy.update(prepared, state)
+        action = int(policy.decode(prepared, state).argmax(0)[0])
+        num_steps += 1
+        if position == length - 1 and action in GOAL_ARMS.values():
+            return action == GOAL_ARMS[cue]
+        move = {RIGHT: 1, LEFT: -1}.get(action, 0)
+        position = min(max(position + move, 0), length - 1)
+        # Whoever stands again where it stood, as it stood, does so for ever.
+        mark = (state.tobytes(), position, action)
+        if mark in seen:
+            return False
+        seen.add(mark)
+        prepared = policy.prepare([0, int(position == length - 1)], action)
+    return False
 
 
 def _run_floats(policy: Policy, cue: int, limit: int) -> tuple[Track, int | None]:
@@ -957,7 +1008,9 @@ def check(certificate: Mapping[str, Any], weights_path: str | Path) -> dict[str,
     claims = {
         "these are the weights": agent["sha256"] == hash_policy(arrays),
         "this is the architecture": agent["architecture"] == header.get("architecture"),
-        "this is the environment": environment["sha256"] == hash_environment(environment),
+        "the environment is the one described": (
+            environment["sha256"] == hash_environment(environment)
+        ),
     }
     report: dict[str, Any] = {"claims": claims, "contraction": None, "bitwise": None}
     if all(claims.values()):
@@ -969,7 +1022,10 @@ def check(certificate: Mapping[str, Any], weights_path: str | Path) -> dict[str,
                 proof["optimal"] == contraction["optimal"]
             )
         if bitwise is not None:
-            report["bitwise"] = rerun_bitwise(policy, bitwise)
+            params = environment.get("params")
+            factor = params.get("limit_factor") if isinstance(params, Mapping) else None
+            factor = factor if type(factor) is int and factor >= 0 else None
+            report["bitwise"] = rerun_bitwise(policy, bitwise, time_limit_factor=factor)
     return {"holds": all(claims.values()), **report}
 
 
@@ -983,6 +1039,7 @@ def _read_certificate(certificate: Mapping[str, Any]) -> tuple[Any, Any, Any, An
     _demand(environment["name"] == "tmaze", "only the T-maze can be checked")
     _demand(isinstance(environment["previous_action"], bool), "previous_action is true or false")
     bitwise, contraction = certificate.get("bitwise"), certificate.get("contraction")
+    _demand(bitwise is not None or contraction is not None, "this certificate claims nothing")
     if contraction is not None:
         _demand_keys("contraction", contraction, ["verdict", "optimal", "cues"])
     if bitwise is not None:
@@ -990,8 +1047,11 @@ def _read_certificate(certificate: Mapping[str, Any]) -> tuple[Any, Any, Any, An
         _demand(isinstance(bitwise["cues"], list), "the bitwise claim lists its cues")
         for cue in bitwise["cues"]:
             _demand_keys("bitwise cue", cue, ["cue", "transient", "period"])
-        if bitwise["optimal"] is not None:
-            _check_lengths(bitwise["optimal"])
+        cues = [cue["cue"] for cue in bitwise["cues"]]
+        _demand(cues == [-1, 1], "the bitwise claim speaks of the cues -1 and 1")
+        for lengths in (bitwise["optimal"], bitwise.get("solved")):
+            if lengths is not None:
+                _check_lengths(lengths)
     return agent, environment, bitwise, contraction
 
 
@@ -1040,9 +1100,13 @@ def _check_lengths(lengths: Any) -> None:
     listed, period = lengths["listed"], lengths["period"]
     whole = type(listed) is int and type(period) is int and 1 <= period <= listed <= 10**8
     _demand(whole, "a set of lengths lists at least its period")
-    runs = lengths["runs"]
-    ends = [type(end) is int for run in runs for end in run] if isinstance(runs, list) else [False]
-    _demand(all(ends) and all(len(run) == 2 for run in runs), "runs are pairs of lengths")
+    _demand(isinstance(lengths["runs"], list), "runs are pairs of lengths")
+    last = 0
+    for run in lengths["runs"]:
+        pair = isinstance(run, list) and len(run) == 2 and all(type(end) is int for end in run)
+        _demand(pair, "runs are pairs of lengths")
+        _demand(last < run[0] <= run[1] <= listed, "runs are listed lengths in ascending order")
+        last = run[1]
 
 
 def _demand_keys(name: str, value: Any, keys: Sequence[str]) -> None:
@@ -1065,8 +1129,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         report = check(json.loads(options.certificate.read_text()), options.weights)
-    except (CertificateError, OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (CertificateError, OSError) as error:
         print(f"cannot be checked: {error}", file=sys.stderr)
+        return 2
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        problem = f"{options.certificate} is not the JSON of a certificate ({error})"
+        print(f"cannot be checked: {problem}; give a file of `certify`", file=sys.stderr)
         return 2
     print(json.dumps(report, indent=2) if options.json else describe(report))
     return 0 if report["holds"] else 1
@@ -1081,10 +1149,30 @@ def describe(report: Mapping[str, Any]) -> str:
     elif contraction["reason"]:
         lines.append(f"     {contraction['reason']}")
     if bitwise is not None:
-        odd, compared = bitwise["first_difference"], bitwise["lengths_compared"]
-        found = "no difference" if odd is None else f"the first difference at length {odd}"
-        lines.append(f"     bitwise, in NumPy's arithmetic: {found} ({compared} lengths compared)")
+        lines += _describe_bitwise(bitwise)
     return "\n".join(lines)
+
+
+def _describe_bitwise(bitwise: Mapping[str, Any]) -> list[str]:
+    """What running the same claim in NumPy's arithmetic has shown."""
+    lines = ["     The claim about the compiled program, run again in NumPy's arithmetic:"]
+    odd, compared = bitwise["first_difference"], bitwise["lengths_compared"]
+    lines.append(f"     optimal lengths: {_tell_difference(odd)} ({compared} compared)")
+    solved = bitwise["solved"]
+    if solved is not None:
+        found = _tell_difference(solved["first_difference"])
+        lines.append(f"     solved lengths: {found} ({solved['lengths_played']} played)")
+    for cue in bitwise["cues"]:
+        found = "settles in the same way" if cue["same"] else "settles in another way"
+        where = f"from step {cue['transient']}, period {cue['period']}"
+        lines.append(f"     cue {cue['cue']:+d}: memory {found} ({where})")
+    if bitwise["not_checked"]:
+        lines.append(f"     not looked at: {', '.join(bitwise['not_checked'])}")
+    return lines
+
+
+def _tell_difference(length: int | None) -> str:
+    return "no difference" if length is None else f"the first difference at length {length}"
 
 
 if __name__ == "__main__":

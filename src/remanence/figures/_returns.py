@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from remanence.figures._style import BLUE, GREY, ORANGE, STYLE, make_figure
 
-COLOURS = {"monostable": ORANGE, "bistable": BLUE, "multistable": BLUE}
+COLOURS = {"monostable": ORANGE, "bistable": BLUE, "multistable": BLUE, "not finite": GREY}
 MARKS = {4.0: "optimal", 1.95: "coin flip", 0.0: "no arm in time"}
 LABELS = {"length": "length of the maze (cells)", "num_mazes": "number of mazes"}
 
