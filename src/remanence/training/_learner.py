@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from remanence.envs import AbstractEnvironment
 from remanence.networks import Architecture, Network, make_policy, make_value
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
-from remanence.training._losses import policy_loss, value_loss
+from remanence.training._replays import AbstractReplay, Experience, SequenceReplay
 from remanence.training._rollout import Rollout, Stage, collect_rollout, evaluate_rollout
 
 Metrics = dict[str, Float[Array, ""]]
@@ -35,6 +35,14 @@ class LearnerState(eqx.Module):
     value: Any
     policy_optimizer: optax.OptState
     value_optimizer: optax.OptState
+    stage: Stage
+    value_state: Float[Array, "envs state"]
+
+
+class Played(NamedTuple):
+    """What an iteration has to learn from, and where acting and judging stand after it."""
+
+    experience: Experience
     stage: Stage
     value_state: Float[Array, "envs state"]
 
@@ -100,7 +108,11 @@ class Learner:
 
     def iterate(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
         """Collect one rollout, then improve the policy and the value network on it."""
-        key = jax.random.fold_in(jax.random.key(state.seed), state.iteration)
+        played = self.play(state, params)
+        return self.improve(state, played, SequenceReplay())
+
+    def play(self, state: LearnerState, params: Any) -> Played:
+        """Collect one rollout, and judge it by the value network."""
         policy, value = self.assemble(state)
         stage, rollout = collect_rollout(
             self.environment,
@@ -108,7 +120,7 @@ class Learner:
             policy,
             state.stage,
             self.config.num_steps,
-            derive_key(key, "rollout"),
+            derive_key(_derive_iteration_key(state), "rollout"),
         )
         values = evaluate_rollout(value, state.value_state, rollout)
         advantage = estimate_advantages(
@@ -120,11 +132,25 @@ class Learner:
             self.config.discount,
             self.config.advantage_decay,
         )
+        experience = Experience(
+            rollout=rollout,
+            advantage=advantage,
+            target=values.value + advantage,
+            policy_state=state.stage.policy_state,
+            value_state=state.value_state,
+        )
+        return Played(experience, stage, values.last_state)
+
+    def improve(
+        self, state: LearnerState, played: Played, replay: AbstractReplay
+    ) -> tuple[LearnerState, Metrics]:
+        """The state after improving both networks on what was played in it."""
+        key = _derive_iteration_key(state)
         policy, policy_optimizer, policy_metrics = self._improve_policy(
-            policy, state, rollout, advantage, derive_key(key, "policy")
+            state, played.experience, replay, derive_key(key, "policy")
         )
         value, value_optimizer, value_metrics = self._improve_value(
-            value, state, rollout, values.value + advantage, derive_key(key, "value")
+            state, played.experience, replay, derive_key(key, "value")
         )
         next_state = LearnerState(
             seed=state.seed,
@@ -133,10 +159,11 @@ class Learner:
             value=value,
             policy_optimizer=policy_optimizer,
             value_optimizer=value_optimizer,
-            stage=stage,
-            value_state=values.last_state,
+            stage=played.stage,
+            value_state=played.value_state,
         )
-        return next_state, _summarize(rollout) | policy_metrics | value_metrics
+        metrics = _summarize(played.experience.rollout) | policy_metrics | value_metrics
+        return next_state, metrics
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
@@ -167,26 +194,17 @@ class Learner:
         return members.reshape(self.config.num_minibatches, -1)
 
     def _improve_policy(
-        self,
-        policy: Network,
-        state: LearnerState,
-        rollout: Rollout,
-        advantage: Float[Array, "time envs"],
-        key: Key,
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay, key: Key
     ) -> tuple[Any, optax.OptState, Metrics]:
         """Epochs of clipped policy gradients, until the policy has moved too far."""
+        policy, _ = self.assemble(state)
         weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Metrics]:
             (weights, optimizer), (members, dropout_key) = carry, now
-            gradient, metrics = eqx.filter_grad(policy_loss, has_aux=True)(
-                eqx.combine(weights, fixed),
-                rollout.select(members),
-                state.stage.policy_state[members],
-                advantage[:, members],
-                self.config,
-                dropout_key,
+            gradient, metrics = replay.differentiate_policy(
+                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
             )
             return self._descend(weights, optimizer, gradient, rate), metrics
 
@@ -209,25 +227,16 @@ class Learner:
         return _arrays_of(weights, fixed), optimizer, metrics
 
     def _improve_value(
-        self,
-        value: Network,
-        state: LearnerState,
-        rollout: Rollout,
-        target: Float[Array, "time envs"],
-        key: Key,
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay, key: Key
     ) -> tuple[Any, optax.OptState, Metrics]:
+        _, value = self.assemble(state)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Float[Array, ""]]:
             (weights, optimizer), (members, dropout_key) = carry, now
-            loss, gradient = eqx.filter_value_and_grad(value_loss)(
-                eqx.combine(weights, fixed),
-                rollout.select(members),
-                state.value_state[members],
-                target[:, members],
-                self.config,
-                dropout_key,
+            gradient, loss = replay.differentiate_value(
+                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
             )
             return self._descend(weights, optimizer, gradient, rate), loss
 
@@ -238,6 +247,10 @@ class Learner:
         (weights, optimizer), losses = jax.lax.scan(improve, start, (minibatches, keys))
         last_epoch = losses[-self.config.num_minibatches :]
         return _arrays_of(weights, fixed), optimizer, {"value_loss": _mean(last_epoch)}
+
+
+def _derive_iteration_key(state: LearnerState) -> Key:
+    return jax.random.fold_in(jax.random.key(state.seed), state.iteration)
 
 
 def _is_shape(leaf: Any) -> bool:
