@@ -16,37 +16,33 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-CHUNK_WIDTHS = (16, 64)
-# What a chunk costs beyond its nodes, in nodes; measured on the T-maze's networks.
-_CHUNK_OVERHEAD = 16
+# How many nodes run at once; the last of a level may run with nodes of the next.
+WIDTH = 32
 
 Words = UInt32[Array, "*shape"]
 Pair = UInt32[Array, "2 envs"]
 
 
 class HistoryTree(NamedTuple):
-    """Nodes in the order in which states can be computed, `width` at a time.
+    """Nodes level by level, cut into chunks of `WIDTH` that never span two levels.
 
-    Parents precede their children by a chunk or more. States are kept in one table: first that
-    which opens an episode, then those carried into the rollout, one for each environment, then
-    those of the nodes; `parent` points into it. Chunks are filled up with nodes that nothing reads,
-    and those from `num_chunks` on are blank.
+    States are kept in one table: first that which opens an episode, then those carried into the
+    rollout, one for each environment, then those of the nodes; `parent` points into it. A chunk
+    has `count` nodes from `start` on. Nodes and chunks beyond the tree's own are blank.
     """
 
     node: Int[Array, "envs time"]
     observation: Float[Array, "nodes observation"]
-    parent: Int[Array, "chunks width"]
+    parent: Int[Array, " nodes"]
+    start: Int[Array, " chunks"]
+    count: Int[Array, " chunks"]
+    num_nodes: Int[Array, ""]
     num_chunks: Int[Array, ""]
 
     @property
     def num_roots(self) -> int:
         """How many states precede those of the nodes."""
         return 1 + len(self.node)
-
-    @property
-    def num_nodes(self) -> int:
-        """How many nodes there is room for."""
-        return self.parent.size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,38 +110,41 @@ def group_histories(
     return Histories(history, before[example], depth[example], example)
 
 
-def lay_out(
-    histories: Histories, observation: np.ndarray, width: int, num_chunks: int
-) -> HistoryTree:
-    """The tree in `num_chunks` chunks of `width` nodes, each within one level of depth."""
+def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> HistoryTree:
+    """The tree of some histories, in arrays with room for `capacity` nodes."""
     num_steps, num_envs = observation.shape[:2]
-    levels = np.bincount(histories.depth)
-    chunks = -(-levels // width)
     order = np.argsort(histories.depth, kind="stable")
-    padding = np.cumsum(chunks * width) - np.cumsum(levels)
-    slot = np.empty(len(order), np.int32)
-    shift = np.concatenate([[0], padding[:-1]])
-    slot[order] = np.arange(len(order)) + shift[histories.depth[order]]
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
     num_roots = 1 + num_envs
-    parent = np.zeros(num_chunks * width, np.int32)
-    to_slot = np.concatenate([np.arange(num_roots, dtype=np.int32), slot + num_roots])
-    parent[slot] = to_slot[histories.parent]
-    observed = np.zeros((num_chunks * width, observation.shape[2]), observation.dtype)
-    observed[slot] = observation.reshape(num_steps * num_envs, -1)[histories.example]
+    to_row = np.concatenate([np.arange(num_roots, dtype=np.int32), place + num_roots])
+    start, count = _cut_levels(np.bincount(histories.depth))
     return HistoryTree(
-        node=np.ascontiguousarray(slot[histories.history].reshape(num_steps, num_envs).T),
-        observation=observed,
-        parent=parent.reshape(num_chunks, width),
-        num_chunks=np.int32(chunks.sum()),
+        node=np.ascontiguousarray(place[histories.history].reshape(num_steps, num_envs).T),
+        observation=_pad(
+            observation.reshape(num_steps * num_envs, -1)[histories.example[order]], capacity
+        ),
+        parent=_pad(to_row[histories.parent[order]], capacity),
+        start=_pad(start, capacity),
+        count=_pad(count, capacity),
+        num_nodes=np.int32(len(order)),
+        num_chunks=np.int32(len(start)),
     )
 
 
-def choose_width(histories: Histories) -> tuple[int, int]:
-    """The width of chunks that is cheapest for this tree, and how many chunks it takes."""
-    levels = np.bincount(histories.depth)
-    counts = {width: int((-(-levels // width)).sum()) for width in CHUNK_WIDTHS}
-    width = min(counts, key=lambda width: counts[width] * (width + _CHUNK_OVERHEAD))
-    return width, counts[width]
+def _cut_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where chunks start, and how many nodes of their level they have."""
+    num_chunks = -(-sizes // WIDTH)
+    ends = np.repeat(np.cumsum(sizes), num_chunks)
+    number = np.arange(len(ends)) - np.repeat(np.cumsum(num_chunks) - num_chunks, num_chunks)
+    start = ends - np.repeat(sizes, num_chunks) + number * WIDTH
+    return start.astype(np.int32), np.minimum(WIDTH, ends - start).astype(np.int32)
+
+
+def _pad(rows: np.ndarray, count: int) -> np.ndarray:
+    padded = np.zeros((count, *rows.shape[1:]), rows.dtype)
+    padded[: len(rows)] = rows
+    return padded
 
 
 def _mix(pair: Pair, word: Words) -> Pair:

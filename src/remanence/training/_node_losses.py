@@ -48,19 +48,14 @@ def describe_policy(
 ) -> PolicyStatistics:
     """What the policy's loss needs of the steps of a minibatch."""
     advantage = normalize(advantage, config)
-    num_nodes, num_actions = log_probability.shape
-    place = (node * num_actions + action).ravel()
-
-    def share_out(steps: Steps) -> Table:
-        sums = jax.ops.segment_sum(steps.ravel(), place, num_nodes * num_actions)
-        return sums.reshape(num_nodes, num_actions) / steps.size
-
-    return PolicyStatistics(
-        share=share_out(jnp.ones_like(advantage)),
-        gain=share_out(jnp.maximum(advantage, 0)),
-        loss=share_out(jnp.minimum(advantage, 0)),
-        log_probability=log_probability,
-    )
+    shape = log_probability.shape
+    place = node * shape[1] + action
+    num_places = log_probability.size
+    sign = (advantage < 0).astype(place.dtype)
+    sums = sum_by_place(advantage, place + sign * num_places, 2 * num_places).reshape(2, *shape)
+    count = jax.ops.segment_sum(jnp.ones(place.size), place.ravel(), num_places).reshape(shape)
+    size = advantage.size
+    return PolicyStatistics(count / size, sums[0] / size, sums[1] / size, log_probability)
 
 
 def sum_policy_loss(
@@ -92,9 +87,8 @@ def describe_value(
 
     That variance is the part of the mean squared error that no value can do anything about.
     """
-    place = node.ravel()
-    count = jax.ops.segment_sum(jnp.ones_like(target).ravel(), place, num_nodes)
-    mean = jax.ops.segment_sum(target.ravel(), place, num_nodes) / jnp.maximum(count, 1)
+    count = jax.ops.segment_sum(jnp.ones(node.size), node.ravel(), num_nodes)
+    mean = sum_by_place(target, node, num_nodes) / jnp.maximum(count, 1)
     variance = jnp.mean((target - mean[node]) ** 2)
     return ValueStatistics(count / target.size, mean), variance
 
@@ -105,3 +99,16 @@ def sum_value_loss(
     """The part of `value_loss` that some nodes contribute, but for the variance within nodes."""
     errors = statistics.share * (values[:, 0] - statistics.target) ** 2
     return config.value_coefficient * 0.5 * jnp.sum(errors), None
+
+
+def sum_by_place(values: Steps, place: Nodes, num_places: int) -> Float[Array, " places"]:
+    """Sums of values that share a place, however many, to single precision.
+
+    Thousands of equal values added one by one to a growing sum are all rounded the same way. So
+    values are split at a coarse grid: multiples of it add up exactly, and what is left is small.
+    """
+    unit = jnp.maximum(jnp.max(jnp.abs(values)), jnp.finfo(values.dtype).tiny) / 256
+    coarse = jnp.round(values / unit)
+    parts = jnp.stack([coarse, values - coarse * unit], axis=-1).reshape(-1, 2)
+    sums = jax.ops.segment_sum(parts, place.ravel(), num_places)
+    return sums[:, 0] * unit + sums[:, 1]

@@ -91,20 +91,17 @@ class TreeReplay(AbstractReplay):
     """
 
     tree: HistoryTree
+    log_probability: Float[Array, "nodes actions"]
 
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Metrics]:
         rollout, tree = experience.rollout, self.tree
-        num_actions = len(policy.output.weight)
-        # Steps that share history and action were taken with one probability but for rounding.
-        acting = jnp.zeros((tree.num_nodes, num_actions), rollout.log_probability.dtype)
-        acting = acting.at[tree.node.T, rollout.action].set(rollout.log_probability)
         statistics = describe_policy(
             tree.node[members],
             rollout.action.T[members],
             experience.advantage.T[members],
-            acting,
+            self.log_probability,
             config,
         )
         gradient, (_, metrics) = differentiate(
@@ -121,7 +118,7 @@ class TreeReplay(AbstractReplay):
     ) -> tuple[Any, Float[Array, ""]]:
         tree = self.tree
         statistics, variance = describe_value(
-            tree.node[members], experience.target.T[members], tree.num_nodes
+            tree.node[members], experience.target.T[members], len(tree.parent)
         )
         gradient, (loss, _) = differentiate(
             value,

@@ -14,11 +14,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from remanence.networks import Network
-from remanence.training._histories import HistoryTree
+from remanence.training._histories import WIDTH, HistoryTree
 
 BLOCK = 256
+_LARGEST_JACOBIAN = 16
 
 Table = Float[Array, "rows state"]
+Pull = Callable[[Any, Float[Array, "state width"]], Float[Array, "state width"]]
 # A sum over nodes to be differentiated, and further sums beside it, from outputs and data.
 NodeLoss = Callable[[Float[Array, "block output"], Any], tuple[Float[Array, ""], Any]]
 
@@ -28,15 +30,16 @@ def run_tree(network: Network, tree: HistoryTree, carried: Float[Array, "envs st
     update = jax.vmap(network.cell.update, in_axes=-1, out_axes=-1)
     projected = _project(network, tree)
     roots = jnp.concatenate([network.initial_state()[None], carried])
-    blank = jnp.zeros((tree.num_nodes, roots.shape[1]), roots.dtype)
-    width = tree.parent.shape[1]
+    blank = jnp.zeros((len(tree.parent) + WIDTH, roots.shape[1]), roots.dtype)
 
     def advance(chunk: Int[Array, ""], carry: tuple[Table, Any]) -> tuple[Table, Any]:
         table, now = carry
-        states = update(now, table[tree.parent[chunk]].T)
-        place = tree.num_roots + chunk * width
-        table = jax.lax.dynamic_update_slice_in_dim(table, states.T, place, 0)
-        return table, _take(projected, chunk + 1)
+        start = tree.start[chunk]
+        parent = jax.lax.dynamic_slice_in_dim(tree.parent, start, WIDTH)
+        states = update(now, table[parent].T).T
+        # What is written beyond the chunk's own nodes, their own chunk writes anew.
+        table = jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
+        return table, _take(projected, tree.start[chunk + 1])
 
     # What a chunk reads is sliced out one turn ahead: fused with the slicing, XLA's CPU backend
     # does not vectorise the arithmetic.
@@ -58,7 +61,7 @@ def differentiate(
     """
     weights, fixed = eqx.partition(network, eqx.is_inexact_array)
     table = run_tree(network, tree, carried)
-    num_blocks = -(-tree.num_chunks * tree.parent.shape[1] // BLOCK)
+    num_blocks = -(-tree.num_nodes // BLOCK)
 
     def decode(weights: Any, states: Table, observation: Array, data: Any) -> Any:
         network = eqx.combine(weights, fixed)
@@ -80,7 +83,7 @@ def differentiate(
         return jax.vmap(lambda o, s: network.cell.step(network.encode(o), s))(observation, parents)
 
     def gather(block: Int[Array, ""], gradient: Any) -> Any:
-        observation, parent = _cut((tree.observation, tree.parent.ravel()), block)
+        observation, parent = _cut((tree.observation, tree.parent), block)
         change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + block * BLOCK, BLOCK)
         _, pull = jax.vjp(lambda weights: follow(weights, table[parent], observation), weights)
         return _add(gradient, pull(change)[0])
@@ -96,37 +99,78 @@ def differentiate(
 
 def _pull_back(network: Network, tree: HistoryTree, table: Table, cotangent: Table) -> Table:
     """From what each state does to the loss at its own node, what it does at all that follow."""
-    update = jax.vmap(network.cell.update, in_axes=-1, out_axes=-1)
-    projected = _project(network, tree)
-    width = tree.parent.shape[1]
-
-    def look(chunk: Int[Array, ""]) -> Any:
-        return _take(projected, chunk), table[tree.parent[chunk]].T
+    pull, linear = _linearize(network, tree, table)
+    lane = jnp.arange(WIDTH)
 
     def retreat(turn: Int[Array, ""], carry: tuple[Table, Any]) -> tuple[Table, Any]:
-        cotangent, (now, parents) = carry
+        cotangent, now = carry
         chunk = tree.num_chunks - 1 - turn
-        change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + chunk * width, width)
-        _, pull = jax.vjp(lambda parents: update(now, parents), parents)
-        cotangent = cotangent.at[tree.parent[chunk]].add(pull(change.T)[0].T)
-        return cotangent, look(chunk - 1)
+        start = tree.start[chunk]
+        change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + start, WIDTH)
+        change = jnp.where(lane[:, None] < tree.count[chunk], change, 0)
+        parent = jax.lax.dynamic_slice_in_dim(tree.parent, start, WIDTH)
+        cotangent = cotangent.at[parent].add(pull(now, change.T).T)
+        return cotangent, _take(linear, tree.start[jnp.maximum(chunk - 1, 0)])
 
-    start = (cotangent, look(tree.num_chunks - 1))
+    start = (cotangent, _take(linear, tree.start[tree.num_chunks - 1]))
     return jax.lax.fori_loop(0, tree.num_chunks, retreat, start)[0]
 
 
+def _linearize(network: Network, tree: HistoryTree, table: Table) -> tuple[Pull, Any]:
+    """How to pull a change of states back to their parents, and what that needs of each node."""
+    projected = _project(network, tree)
+    parents = _widen(table[tree.parent].T)
+    update = network.cell.update
+    if _is_small(network, projected):
+        # All Jacobians at once, so that next to nothing is left to do one after another.
+        jacobian = jax.vmap(jax.jacfwd(update, argnums=1), in_axes=-1, out_axes=-1)
+        return _apply_jacobian, jacobian(projected, parents)
+
+    def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
+        projected, parents = now
+        _, pull = jax.vjp(lambda state: jax.vmap(update, -1, -1)(projected, state), parents)
+        return pull(change)[0]
+
+    return pull, (projected, parents)
+
+
+def _is_small(network: Network, projected: Any) -> bool:
+    """Whether Jacobians are worth their room, and the cell has a derivative in forward mode."""
+    state = network.initial_state()
+    if len(state) > _LARGEST_JACOBIAN:
+        return False
+    try:
+        one = jax.tree.map(lambda leaf: leaf[..., 0], projected)
+        jax.eval_shape(jax.jacfwd(network.cell.update, argnums=1), one, state)
+    except TypeError:  # a cell of the user's own, with a `custom_vjp` in it
+        return False
+    return True
+
+
+def _apply_jacobian(
+    jacobian: Float[Array, "state state width"], change: Float[Array, "state width"]
+) -> Float[Array, "state width"]:
+    """Written out, as a loop of tiny matrix products is slow."""
+    rows = zip(jacobian, change, strict=True)
+    return sum((row * entry[None] for row, entry in rows), jnp.zeros_like(change))
+
+
 def _project(network: Network, tree: HistoryTree) -> Any:
-    """What the cell sees of every node's observation: chunks first, nodes of a chunk last."""
+    """What the cell sees of every node's observation, nodes last."""
     cell = network.cell
-    rows = jax.vmap(lambda observation: cell.project(network.encode(observation)))(tree.observation)
+    project = jax.vmap(lambda observation: cell.project(network.encode(observation)), 0, -1)
+    return jax.tree.map(_widen, project(tree.observation))
+
+
+def _widen(leaf: Float[Array, "*shape nodes"]) -> Float[Array, "*shape more_nodes"]:
+    """Room for the last chunk, which may reach beyond the last node."""
+    return jnp.pad(leaf, [(0, 0)] * (leaf.ndim - 1) + [(0, WIDTH)])
+
+
+def _take(projected: Any, start: Int[Array, ""] | int) -> Any:
     return jax.tree.map(
-        lambda leaf: jnp.moveaxis(leaf.reshape(*tree.parent.shape, *leaf.shape[1:]), 1, -1), rows
+        lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, WIDTH, -1), projected
     )
-
-
-def _take(series: Any, index: Int[Array, ""] | int) -> Any:
-    """One entry; the nearest where there is none of that number."""
-    return jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, index, 0, False), series)
 
 
 def _cut(series: Any, block: Int[Array, ""] | int) -> Any:
