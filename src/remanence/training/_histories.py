@@ -132,6 +132,11 @@ def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> His
     )
 
 
+def count_chunks(histories: Histories) -> int:
+    """How many chunks the tree of some histories is cut into."""
+    return len(_cut_levels(np.bincount(histories.depth))[0])
+
+
 def _cut_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where chunks start, and how many nodes of their level they have."""
     num_chunks = -(-sizes // WIDTH)

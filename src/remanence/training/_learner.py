@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -35,14 +35,6 @@ class LearnerState(eqx.Module):
     value: Any
     policy_optimizer: optax.OptState
     value_optimizer: optax.OptState
-    stage: Stage
-    value_state: Float[Array, "envs state"]
-
-
-class Played(NamedTuple):
-    """What an iteration has to learn from, and where acting and judging stand after it."""
-
-    experience: Experience
     stage: Stage
     value_state: Float[Array, "envs state"]
 
@@ -108,10 +100,13 @@ class Learner:
 
     def iterate(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
         """Collect one rollout, then improve the policy and the value network on it."""
-        played = self.play(state, params)
-        return self.improve(state, played, SequenceReplay())
+        state, experience, metrics = self.play(state, params)
+        replay = SequenceReplay()
+        state, policy_metrics = self.improve_policy(state, experience, replay)
+        state, value_metrics = self.improve_value(state, experience, replay)
+        return state, metrics | policy_metrics | value_metrics
 
-    def play(self, state: LearnerState, params: Any) -> Played:
+    def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics]:
         """Collect one rollout, and judge it by the value network."""
         policy, value = self.assemble(state)
         stage, rollout = collect_rollout(
@@ -139,31 +134,8 @@ class Learner:
             policy_state=state.stage.policy_state,
             value_state=state.value_state,
         )
-        return Played(experience, stage, values.last_state)
-
-    def improve(
-        self, state: LearnerState, played: Played, replay: AbstractReplay
-    ) -> tuple[LearnerState, Metrics]:
-        """The state after improving both networks on what was played in it."""
-        key = _derive_iteration_key(state)
-        policy, policy_optimizer, policy_metrics = self._improve_policy(
-            state, played.experience, replay, derive_key(key, "policy")
-        )
-        value, value_optimizer, value_metrics = self._improve_value(
-            state, played.experience, replay, derive_key(key, "value")
-        )
-        next_state = LearnerState(
-            seed=state.seed,
-            iteration=state.iteration + 1,
-            policy=policy,
-            value=value,
-            policy_optimizer=policy_optimizer,
-            value_optimizer=value_optimizer,
-            stage=played.stage,
-            value_state=played.value_state,
-        )
-        metrics = _summarize(played.experience.rollout) | policy_metrics | value_metrics
-        return next_state, metrics
+        state = dataclasses.replace(state, stage=stage, value_state=values.last_state)
+        return state, experience, _summarize(rollout)
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
@@ -193,10 +165,11 @@ class Learner:
         members = jax.random.permutation(key, self.config.num_envs)
         return members.reshape(self.config.num_minibatches, -1)
 
-    def _improve_policy(
-        self, state: LearnerState, experience: Experience, replay: AbstractReplay, key: Key
-    ) -> tuple[Any, optax.OptState, Metrics]:
+    def improve_policy(
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay
+    ) -> tuple[LearnerState, Metrics]:
         """Epochs of clipped policy gradients, until the policy has moved too far."""
+        key = derive_key(_derive_iteration_key(state), "policy")
         policy, _ = self.assemble(state)
         weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
@@ -224,11 +197,14 @@ class Learner:
         start = (jnp.zeros((), jnp.int32), (weights, state.policy_optimizer), blank)
         epochs, (weights, optimizer), metrics = jax.lax.while_loop(goes_on, run_epoch, start)
         metrics |= {"policy_epochs": epochs.astype(jnp.float32)}
-        return _arrays_of(weights, fixed), optimizer, metrics
+        policy = _arrays_of(weights, fixed)
+        return dataclasses.replace(state, policy=policy, policy_optimizer=optimizer), metrics
 
-    def _improve_value(
-        self, state: LearnerState, experience: Experience, replay: AbstractReplay, key: Key
-    ) -> tuple[Any, optax.OptState, Metrics]:
+    def improve_value(
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay
+    ) -> tuple[LearnerState, Metrics]:
+        """Epochs of regression on the estimated returns, which end an iteration."""
+        key = derive_key(_derive_iteration_key(state), "value")
         _, value = self.assemble(state)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
@@ -246,7 +222,13 @@ class Learner:
         start = (weights, state.value_optimizer)
         (weights, optimizer), losses = jax.lax.scan(improve, start, (minibatches, keys))
         last_epoch = losses[-self.config.num_minibatches :]
-        return _arrays_of(weights, fixed), optimizer, {"value_loss": _mean(last_epoch)}
+        state = dataclasses.replace(
+            state,
+            iteration=state.iteration + 1,
+            value=_arrays_of(weights, fixed),
+            value_optimizer=optimizer,
+        )
+        return state, {"value_loss": _mean(last_epoch)}
 
 
 def _derive_iteration_key(state: LearnerState) -> Key:

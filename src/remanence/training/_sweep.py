@@ -61,7 +61,7 @@ def differentiate(
     """
     weights, fixed = eqx.partition(network, eqx.is_inexact_array)
     table = run_tree(network, tree, carried)
-    num_blocks = -(-tree.num_nodes // BLOCK)
+    num_blocks = _count_blocks(tree)
 
     def decode(weights: Any, states: Table, observation: Array, data: Any) -> Any:
         network = eqx.combine(weights, fixed)
@@ -119,19 +119,33 @@ def _pull_back(network: Network, tree: HistoryTree, table: Table, cotangent: Tab
 def _linearize(network: Network, tree: HistoryTree, table: Table) -> tuple[Pull, Any]:
     """How to pull a change of states back to their parents, and what that needs of each node."""
     projected = _project(network, tree)
-    parents = _widen(table[tree.parent].T)
     update = network.cell.update
     if _is_small(network, projected):
-        # All Jacobians at once, so that next to nothing is left to do one after another.
-        jacobian = jax.vmap(jax.jacfwd(update, argnums=1), in_axes=-1, out_axes=-1)
-        return _apply_jacobian, jacobian(projected, parents)
+        # All Jacobians before the loop, so that next to nothing is left to do one after another.
+        return _apply_jacobian, _differentiate_updates(network, tree, table, projected)
 
     def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
         projected, parents = now
         _, pull = jax.vjp(lambda state: jax.vmap(update, -1, -1)(projected, state), parents)
         return pull(change)[0]
 
-    return pull, (projected, parents)
+    return pull, (projected, _widen(table[tree.parent].T))
+
+
+def _differentiate_updates(
+    network: Network, tree: HistoryTree, table: Table, projected: Any
+) -> Float[Array, "state state nodes"]:
+    """The Jacobian of every node's state with respect to its parent's."""
+    differentiate = jax.vmap(jax.jacfwd(network.cell.update, argnums=1), in_axes=-1, out_axes=-1)
+
+    def fill(block: Int[Array, ""], jacobian: Array) -> Array:
+        parents = table[_cut(tree.parent, block)].T
+        ours = differentiate(_take(projected, block * BLOCK, BLOCK), parents)
+        return jax.lax.dynamic_update_slice_in_dim(jacobian, ours, block * BLOCK, -1)
+
+    size = table.shape[1]
+    blank = jnp.zeros((size, size, len(tree.parent) + WIDTH), table.dtype)
+    return jax.lax.fori_loop(0, _count_blocks(tree), fill, blank)
 
 
 def _is_small(network: Network, projected: Any) -> bool:
@@ -167,10 +181,12 @@ def _widen(leaf: Float[Array, "*shape nodes"]) -> Float[Array, "*shape more_node
     return jnp.pad(leaf, [(0, 0)] * (leaf.ndim - 1) + [(0, WIDTH)])
 
 
-def _take(projected: Any, start: Int[Array, ""] | int) -> Any:
-    return jax.tree.map(
-        lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, WIDTH, -1), projected
-    )
+def _take(series: Any, start: Int[Array, ""] | int, width: int = WIDTH) -> Any:
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, -1), series)
+
+
+def _count_blocks(tree: HistoryTree) -> Int[Array, ""]:
+    return -(-tree.num_nodes // BLOCK)
 
 
 def _cut(series: Any, block: Int[Array, ""] | int) -> Any:
