@@ -13,6 +13,7 @@ from remanence._typing import Key, Observation
 from remanence.cells import AbstractCell, Stack
 from remanence.cells import make as make_cell
 from remanence.networks._architecture import Architecture
+from remanence.networks._dropout import drop
 
 State = Float[Array, " state"]
 Features = Float[Array, " features"]
@@ -53,7 +54,7 @@ class Network(eqx.Module):
         hidden = self._drop(self.cell.read(state), key, "cell")
         if self.skip:
             hidden = self._drop(jax.nn.relu(features + hidden), key, "skip")
-        return self.output(self._apply_dense(self.head, hidden, key, "head"))
+        return _apply_linear(self.output, self._apply_dense(self.head, hidden, key, "head"))
 
     def step(self, observation: Observation, state: State) -> tuple[Output, State]:
         """One step of acting."""
@@ -87,14 +88,13 @@ class Network(eqx.Module):
         part: str,
     ) -> Float[Array, " leaving"]:
         for number, layer in enumerate(layers):
-            hidden = self._drop(jax.nn.relu(layer(hidden)), key, f"{part} {number}")
+            hidden = self._drop(jax.nn.relu(_apply_linear(layer, hidden)), key, f"{part} {number}")
         return hidden
 
     def _drop(self, hidden: Features, key: Key | None, layer: str) -> Features:
         if key is None or self.dropout == 0:
             return hidden
-        kept = jax.random.bernoulli(derive_key(key, layer), 1 - self.dropout, hidden.shape)
-        return jnp.where(kept, hidden / (1 - self.dropout), 0)
+        return drop(hidden, self.dropout, derive_key(key, layer))
 
 
 def make_policy(
@@ -130,6 +130,11 @@ def _make_network(
         skip=architecture.skip,
         dropout=architecture.dropout,
     )
+
+
+def _apply_linear(layer: eqx.nn.Linear, hidden: Features) -> Output:
+    """W x + b with x first, so that the outputs of a batch are rows as its inputs are."""
+    return hidden @ layer.weight.T + layer.bias
 
 
 def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> AbstractCell:

@@ -62,7 +62,7 @@ class Planner:
         histories = group_histories(words, observation, first, *carried)
         if histories is None or not (self.replay == "tree" or self._pays(histories)):
             return SequenceReplay()
-        return jax.device_put(self._grow(histories, observation, experience))
+        return self._grow(histories, observation, experience)
 
     def _pays(self, histories: Histories) -> bool:
         num_steps = self.config.num_envs * self.config.num_steps // self.config.num_minibatches
@@ -79,4 +79,4 @@ class Planner:
         # Steps that share history and action were taken with one probability but for rounding.
         log_probability = np.zeros((capacity, self.num_actions), acted.dtype)
         log_probability[tree.node.T, np.asarray(experience.rollout.action)] = acted
-        return TreeReplay(tree, log_probability)
+        return TreeReplay(*jax.device_put((tree, log_probability)))

@@ -7,7 +7,6 @@ import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from remanence._typing import Key
