@@ -28,6 +28,8 @@ Metrics = dict[str, np.ndarray]
 class AbstractEngine(abc.ABC):
     """Keeps the states of all seeds and moves them one iteration on at a time."""
 
+    profile: Profile
+
     @abc.abstractmethod
     def begin(self, seeds: Sequence[int]) -> None:
         """Start every seed afresh."""
@@ -102,8 +104,10 @@ class VmapEngine(AbstractEngine):
     """All seeds as one batch of one program."""
 
     def __init__(self, learner: Learner, params: Any):
+        self.profile = Profile()
         self._begin = jax.jit(jax.vmap(learner.begin, in_axes=(0, None)))
-        self._iterate = jax.jit(jax.vmap(learner.iterate, in_axes=(0, None)), donate_argnums=0)
+        iterate = jax.vmap(learner.iterate, in_axes=(0, None))
+        self._iterate = Program(iterate, "iterate", self.profile, donate_argnums=(0,))
         self._params = params
         self._states: LearnerState | None = None
 
