@@ -54,7 +54,13 @@ class CoresEngine(AbstractEngine):
     same to the bit alone and among others.
     """
 
-    def __init__(self, learner: Learner, params: Any, replay: str = "auto"):
+    def __init__(
+        self,
+        learner: Learner,
+        params: Any,
+        replay: str = "auto",
+        num_threads: int | None = None,
+    ):
         self._planner = Planner(
             learner.config, learner.sizes[1], learner.architecture.dropout > 0, replay
         )
@@ -65,7 +71,7 @@ class CoresEngine(AbstractEngine):
         self._improve_value = Program(learner.improve_value, "value", self.profile, (0,))
         self._params = params
         self._states: list[LearnerState] = []
-        self._pool = ThreadPoolExecutor(max_workers=_count_cores())
+        self._pool = ThreadPoolExecutor(max_workers=num_threads or _count_cores())
 
     def begin(self, seeds: Sequence[int]) -> None:
         self._states = [self._begin(jnp.int32(seed), self._params) for seed in seeds]
