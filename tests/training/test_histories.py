@@ -10,6 +10,7 @@ import pytest
 from remanence.training._histories import (
     WIDTH,
     Histories,
+    HistoryTree,
     count_chunks,
     group_histories,
     hash_histories,
@@ -47,6 +48,10 @@ def group(steps: Steps) -> Histories:
     return histories
 
 
+def grow(histories: Histories, steps: Steps) -> HistoryTree:
+    return jax.tree.map(np.asarray, lay_out(histories, steps.observation, 1024))
+
+
 def spell_out(steps: Steps) -> list[list[tuple]]:
     """Every step's history as a tuple: what it began with, then what was observed."""
     spelled = []
@@ -80,7 +85,7 @@ def steps(request):
 
 def test_steps_share_a_node_where_they_share_a_history(steps):
     histories = group(steps)
-    tree = lay_out(histories, steps.observation, 1024)
+    tree = grow(histories, steps)
     spelled = spell_out(steps)
     node_of: dict[tuple, int] = {}
     for member, row in enumerate(spelled):
@@ -91,7 +96,7 @@ def test_steps_share_a_node_where_they_share_a_history(steps):
 
 
 def test_parents_and_observations_are_those_of_the_history(steps):
-    tree = lay_out(group(steps), steps.observation, 1024)
+    tree = grow(group(steps), steps)
     spelled = spell_out(steps)
     node_of = {
         history: int(tree.node[member, time])
@@ -112,14 +117,14 @@ def test_parents_and_observations_are_those_of_the_history(steps):
 
 def test_every_chunk_can_run_once_those_before_it_have(steps):
     histories = group(steps)
-    tree = lay_out(histories, steps.observation, 1024)
+    tree = grow(histories, steps)
     assert tree.num_chunks == count_chunks(histories)
     known = tree.num_roots
-    for start, count in zip(tree.start[: tree.num_chunks], tree.count, strict=False):
+    for start, size in zip(tree.start[: tree.num_chunks], tree.size, strict=False):
         assert tree.num_roots + start == known, "chunks follow one another without a gap"
-        assert 0 < count <= WIDTH
-        assert np.all(tree.parent[start : start + count] < known)
-        known += count
+        assert 0 < size <= WIDTH
+        assert np.all(tree.parent[start : start + size] < known)
+        known += size
     assert known == tree.num_roots + tree.num_nodes
 
 

@@ -134,7 +134,8 @@ def _make_network(
 
 def _apply_linear(layer: eqx.nn.Linear, hidden: Features) -> Output:
     """W x + b with x first, so that the outputs of a batch are rows as its inputs are."""
-    return hidden @ layer.weight.T + layer.bias
+    product = hidden @ layer.weight.T
+    return product if layer.bias is None else product + layer.bias
 
 
 def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> AbstractCell:

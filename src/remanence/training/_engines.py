@@ -77,6 +77,9 @@ class CoresEngine(AbstractEngine):
         self._states = [self._begin(jnp.int32(seed), self._params) for seed in seeds]
 
     def iterate(self) -> Metrics:
+        # Here and not in a thread, where JAX would not know what the caller has set for itself
+        # (`jax.numpy_dtype_promotion`, say), which a user's environment may depend on.
+        self._play.prepare(self._states[0], self._params)
         done = list(self._pool.map(self._advance, self._states))
         self._states = [state for state, _ in done]
         return {name: np.array([metrics[name] for _, metrics in done]) for name in done[0][1]}

@@ -28,14 +28,14 @@ class HistoryTree(NamedTuple):
 
     States are kept in one table: first that which opens an episode, then those carried into the
     rollout, one for each environment, then those of the nodes; `parent` points into it. A chunk
-    has `count` nodes from `start` on. Nodes and chunks beyond the tree's own are blank.
+    has `size` nodes from `start` on. Nodes and chunks beyond the tree's own are blank.
     """
 
     node: Int[Array, "envs time"]
     observation: Float[Array, "nodes observation"]
     parent: Int[Array, " nodes"]
     start: Int[Array, " chunks"]
-    count: Int[Array, " chunks"]
+    size: Int[Array, " chunks"]
     num_nodes: Int[Array, ""]
     num_chunks: Int[Array, ""]
 
@@ -118,18 +118,18 @@ def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> His
     place[order] = np.arange(len(order), dtype=np.int32)
     num_roots = 1 + num_envs
     to_row = np.concatenate([np.arange(num_roots, dtype=np.int32), place + num_roots])
-    start, count = _cut_levels(np.bincount(histories.depth))
-    return HistoryTree(
-        node=np.ascontiguousarray(place[histories.history].reshape(num_steps, num_envs).T),
-        observation=_pad(
-            observation.reshape(num_steps * num_envs, -1)[histories.example[order]], capacity
-        ),
-        parent=_pad(to_row[histories.parent[order]], capacity),
-        start=_pad(start, capacity),
-        count=_pad(count, capacity),
-        num_nodes=np.int32(len(order)),
-        num_chunks=np.int32(len(start)),
-    )
+    start, size = _cut_levels(np.bincount(histories.depth))
+    observed = observation.reshape(num_steps * num_envs, -1)[histories.example[order]]
+    arrays = {
+        "node": np.ascontiguousarray(place[histories.history].reshape(num_steps, num_envs).T),
+        "observation": _pad(observed, capacity),
+        "parent": _pad(to_row[histories.parent[order]], capacity),
+        "start": _pad(start, capacity),
+        "size": _pad(size, capacity),
+        "num_nodes": np.int32(len(order)),
+        "num_chunks": np.int32(len(start)),
+    }
+    return HistoryTree(**jax.device_put(arrays))
 
 
 def count_chunks(histories: Histories) -> int:

@@ -78,5 +78,5 @@ class Planner:
         acted = np.asarray(experience.rollout.log_probability)
         # Steps that share history and action were taken with one probability but for rounding.
         log_probability = np.zeros((capacity, self.num_actions), acted.dtype)
-        log_probability[tree.node.T, np.asarray(experience.rollout.action)] = acted
-        return TreeReplay(*jax.device_put((tree, log_probability)))
+        log_probability[np.asarray(tree.node).T, np.asarray(experience.rollout.action)] = acted
+        return TreeReplay(tree, jax.device_put(log_probability))

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
 
 class Profile:
     """Seconds by phase, added up over threads."""
 
     def __init__(self):
-        self._seconds: collections.Counter[str] = collections.Counter()
+        self._seconds: dict[str, float] = collections.defaultdict(float)
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -48,10 +49,14 @@ class Program:
         self._compiled: dict[Any, Any] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, *arguments: Any) -> Any:
+    def prepare(self, *arguments: Any) -> Any:
+        """Compile for the shapes of these arguments, unless that has been done."""
         leaves, structure = jax.tree.flatten(arguments)
-        shapes = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        run = self._compiled.get(shapes) or self._compile(shapes, arguments)
+        shapes = structure, tuple(map(_describe, leaves))
+        return self._compiled.get(shapes) or self._compile(shapes, arguments)
+
+    def __call__(self, *arguments: Any) -> Any:
+        run = self.prepare(*arguments)
         with self._profile.measure(self._phase):
             return jax.block_until_ready(run(*arguments))
 
@@ -61,3 +66,8 @@ class Program:
                 with self._profile.measure("compile"):
                     self._compiled[shapes] = self._function.lower(*arguments).compile()
             return self._compiled[shapes]
+
+
+def _describe(leaf: Any) -> tuple[tuple[int, ...], Any]:
+    """Shape and type, also of the plain numbers that a user's parameters may hold."""
+    return np.shape(leaf), getattr(leaf, "dtype", type(leaf))

@@ -126,7 +126,10 @@ def _separate_draws(
             lambda key: environment.draw(key, params),
             lambda drawn, state, action: environment.step_from(drawn, state, action, params),
         )
-    return lambda key: key, lambda key, *now: environment.step(key, *now, params)
+    return (
+        lambda key: key,
+        lambda key, state, action: environment.step(key, state, action, params),
+    )
 
 
 def evaluate_rollout(

@@ -107,7 +107,7 @@ def _pull_back(network: Network, tree: HistoryTree, table: Table, cotangent: Tab
         chunk = tree.num_chunks - 1 - turn
         start = tree.start[chunk]
         change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + start, WIDTH)
-        change = jnp.where(lane[:, None] < tree.count[chunk], change, 0)
+        change = jnp.where(lane[:, None] < tree.size[chunk], change, 0)
         parent = jax.lax.dynamic_slice_in_dim(tree.parent, start, WIDTH)
         cotangent = cotangent.at[parent].add(pull(now, change.T).T)
         return cotangent, _take(linear, tree.start[jnp.maximum(chunk - 1, 0)])
