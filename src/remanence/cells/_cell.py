@@ -114,7 +114,7 @@ class AbstractLinearCell(AbstractCell):
         """
         if choose_method(method) == "scan" and len(inputs):
             return run_scan(self, inputs, first, state)
-        return run_loop(self, inputs, first, state)
+        return run_linear_loop(self, inputs, first, state)
 
 
 def run_loop(
@@ -134,6 +134,25 @@ def run_loop(
         return state, state
 
     _, states = jax.lax.scan(advance, state, (jax.vmap(cell.project)(inputs), first))
+    return states
+
+
+def run_linear_loop(
+    cell: "AbstractLinearCell",
+    inputs: Float[Array, "time input"],
+    first: Bool[Array, " time"],
+    state: State,
+) -> Float[Array, "time state"]:
+    """The same for a linear cell, of which only a product and a sum are left inside the loop."""
+    decay, drive = jax.vmap(lambda input: cell.coefficients(cell.project(input)))(inputs)
+    initial = cell.initial_state()
+
+    def advance(state: State, now: tuple[State, State, Bool[Array, ""]]) -> tuple[State, State]:
+        decay, drive, first = now
+        state = decay * jnp.where(first, initial, state) + drive
+        return state, state
+
+    _, states = jax.lax.scan(advance, state, (decay, drive, first))
     return states
 
 

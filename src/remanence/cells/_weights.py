@@ -30,7 +30,8 @@ class Projection(eqx.Module):
         self.bias = jnp.zeros((len(gates), state_size))
 
     def __call__(self, input: Float[Array, " input"]) -> Float[Array, "gates state"]:
-        return self.weight @ input + self.bias
+        # The input comes first, so that the outputs of a batch are rows as its inputs are.
+        return jnp.tensordot(input, self.weight, (0, 2)) + self.bias
 
 
 def xavier_gates(

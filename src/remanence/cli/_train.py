@@ -18,6 +18,7 @@ from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
 from remanence.cli._options import parse_options, parse_seeds
+from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
 from remanence.training import (
@@ -56,6 +57,8 @@ class Train:
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
+    profile: bool = False
+    """Print where the time went, phase by phase, and the peak of memory."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
@@ -79,10 +82,16 @@ class Train:
                 should_stop=stops,
             )
         if self.json:
-            print(json.dumps(_summarize(training, out), allow_nan=False))
+            summary = _summarize(training, out)
+            if self.profile:
+                summary["seconds"] = dict(training.seconds)
+                summary["peak_memory_bytes"] = read_peak_memory()
+            print(json.dumps(summary, allow_nan=False))
         else:
             console.print(_tabulate(training))
             console.print(_describe(training, out), highlight=False)
+            if self.profile:
+                console.print(show_profile(training.seconds))
 
 
 def apply_changes(

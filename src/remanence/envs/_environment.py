@@ -92,10 +92,21 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         the returned observation). `terminated` and `truncated` can both be true.
         """
         params = self.default_params if params is None else params
-        final_state, reward, terminated, truncated = self.advance(
-            derive_key(key, "advance"), state, action, params
-        )
-        fresh_state = self.start(derive_key(key, "start"), params)
+        return self.step_from(self.draw(key, params), state, action, params)
+
+    def draw(self, key: Key, params: Params) -> tuple[Key, State]:
+        """All that is random in a step: a key for `advance`, and the episode to start if one ends.
+
+        Neither depends on the state, so the draws of many steps can be made at once.
+        """
+        return derive_key(key, "advance"), self.start(derive_key(key, "start"), params)
+
+    def step_from(
+        self, drawn: tuple[Key, State], state: State, action: Action, params: Params
+    ) -> tuple[Observation, State, Scalar, Flag, Flag, dict[str, Any]]:
+        """What `step` does, given what it draws."""
+        key, fresh_state = drawn
+        final_state, reward, terminated, truncated = self.advance(key, state, action, params)
         state = jax.tree.map(
             lambda fresh, final: jnp.where(terminated | truncated, fresh, final),
             fresh_state,

@@ -53,7 +53,7 @@ class Network(eqx.Module):
         hidden = self._drop(self.cell.read(state), key, "cell")
         if self.skip:
             hidden = self._drop(jax.nn.relu(features + hidden), key, "skip")
-        return self.output(self._apply_dense(self.head, hidden, key, "head"))
+        return _apply_linear(self.output, self._apply_dense(self.head, hidden, key, "head"))
 
     def step(self, observation: Observation, state: State) -> tuple[Output, State]:
         """One step of acting."""
@@ -87,7 +87,7 @@ class Network(eqx.Module):
         part: str,
     ) -> Float[Array, " leaving"]:
         for number, layer in enumerate(layers):
-            hidden = self._drop(jax.nn.relu(layer(hidden)), key, f"{part} {number}")
+            hidden = self._drop(jax.nn.relu(_apply_linear(layer, hidden)), key, f"{part} {number}")
         return hidden
 
     def _drop(self, hidden: Features, key: Key | None, layer: str) -> Features:
@@ -130,6 +130,12 @@ def _make_network(
         skip=architecture.skip,
         dropout=architecture.dropout,
     )
+
+
+def _apply_linear(layer: eqx.nn.Linear, hidden: Features) -> Output:
+    """W x + b with x first, so that the outputs of a batch are rows as its inputs are."""
+    product = hidden @ layer.weight.T
+    return product if layer.bias is None else product + layer.bias
 
 
 def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> AbstractCell:

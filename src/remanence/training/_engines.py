@@ -7,7 +7,7 @@ seeds are one batch.
 
 import abc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from remanence.errors import InvalidOptionError
 from remanence.training._learner import Learner, LearnerState
+from remanence.training._plan import Planner
+from remanence.training._programs import Profile, Program
 
 BATCHINGS = ("auto", "cores", "vmap")
 
@@ -25,6 +27,8 @@ Metrics = dict[str, np.ndarray]
 
 class AbstractEngine(abc.ABC):
     """Keeps the states of all seeds and moves them one iteration on at a time."""
+
+    profile: Profile
 
     @abc.abstractmethod
     def begin(self, seeds: Sequence[int]) -> None:
@@ -44,27 +48,38 @@ class AbstractEngine(abc.ABC):
 
 
 class CoresEngine(AbstractEngine):
-    """One program for one seed, compiled once and called from a thread for each core.
+    """Programs for one seed, each compiled once and called from a thread for each core.
 
     Every seed runs the same compiled code whatever the number of seeds, so its results are the
     same to the bit alone and among others.
     """
 
-    def __init__(self, learner: Learner, params: Any):
+    def __init__(
+        self,
+        learner: Learner,
+        params: Any,
+        replay: str = "auto",
+        num_threads: int | None = None,
+    ):
+        self._planner = Planner(
+            learner.config, learner.sizes[1], learner.architecture.dropout > 0, replay
+        )
+        self.profile = Profile()
         self._begin = jax.jit(learner.begin)
-        self._iterate = jax.jit(learner.iterate, donate_argnums=0)
+        self._play = Program(self._play_once(learner), "play", self.profile, (0,))
+        self._improve_policy = Program(learner.improve_policy, "policy", self.profile, (0,))
+        self._improve_value = Program(learner.improve_value, "value", self.profile, (0,))
         self._params = params
-        self._program: Any = None
         self._states: list[LearnerState] = []
-        self._pool = ThreadPoolExecutor(max_workers=_count_cores())
+        self._pool = ThreadPoolExecutor(max_workers=num_threads or _count_cores())
 
     def begin(self, seeds: Sequence[int]) -> None:
         self._states = [self._begin(jnp.int32(seed), self._params) for seed in seeds]
 
     def iterate(self) -> Metrics:
-        if self._program is None:
-            # Compiled before the threads start, so that no two of them do it.
-            self._program = self._iterate.lower(self._states[0], self._params).compile()
+        # Here and not in a thread, where JAX would not know what the caller has set for itself
+        # (`jax.numpy_dtype_promotion`, say), which a user's environment may depend on.
+        self._play.prepare(self._states[0], self._params)
         done = list(self._pool.map(self._advance, self._states))
         self._states = [state for state, _ in done]
         return {name: np.array([metrics[name] for _, metrics in done]) for name in done[0][1]}
@@ -78,17 +93,30 @@ class CoresEngine(AbstractEngine):
             jax.tree.map(lambda leaf, i=i: jnp.array(leaf[i]), states) for i in range(count)
         ]
 
+    def _play_once(self, learner: Learner) -> Callable[..., Any]:
+        def play(state: LearnerState, params: Any) -> Any:
+            state, experience, metrics = learner.play(state, params)
+            return state, experience, metrics, self._planner.describe(experience)
+
+        return play
+
     def _advance(self, state: LearnerState) -> tuple[LearnerState, dict[str, np.ndarray]]:
-        state, metrics = self._program(state, self._params)
-        return state, jax.tree.map(np.asarray, metrics)
+        state, experience, metrics, words = self._play(state, self._params)
+        with self.profile.measure("plan"):
+            replay = self._planner.plan(experience, words)
+        state, policy_metrics = self._improve_policy(state, experience, replay)
+        state, value_metrics = self._improve_value(state, experience, replay)
+        return state, jax.tree.map(np.asarray, metrics | policy_metrics | value_metrics)
 
 
 class VmapEngine(AbstractEngine):
     """All seeds as one batch of one program."""
 
     def __init__(self, learner: Learner, params: Any):
+        self.profile = Profile()
         self._begin = jax.jit(jax.vmap(learner.begin, in_axes=(0, None)))
-        self._iterate = jax.jit(jax.vmap(learner.iterate, in_axes=(0, None)), donate_argnums=0)
+        iterate = jax.vmap(learner.iterate, in_axes=(0, None))
+        self._iterate = Program(iterate, "iterate", self.profile, donate_argnums=(0,))
         self._params = params
         self._states: LearnerState | None = None
 
@@ -116,10 +144,13 @@ def choose_batching(batching: str) -> str:
     return "cores" if jax.default_backend() == "cpu" else "vmap"
 
 
-def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
-    """The engine of that name."""
-    batching = choose_batching(batching)
-    return (CoresEngine if batching == "cores" else VmapEngine)(learner, params)
+def make_engine(
+    learner: Learner, params: Any, batching: str, replay: str = "auto"
+) -> AbstractEngine:
+    """The engine of that name; `replay` is how rollouts are replayed where it has a choice."""
+    if choose_batching(batching) == "cores":
+        return CoresEngine(learner, params, replay)
+    return VmapEngine(learner, params)
 
 
 def _count_cores() -> int:

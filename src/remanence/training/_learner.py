@@ -16,7 +16,7 @@ from remanence.envs import AbstractEnvironment
 from remanence.networks import Architecture, Network, make_policy, make_value
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
-from remanence.training._losses import policy_loss, value_loss
+from remanence.training._replays import AbstractReplay, Experience, SequenceReplay
 from remanence.training._rollout import Rollout, Stage, collect_rollout, evaluate_rollout
 
 Metrics = dict[str, Float[Array, ""]]
@@ -100,7 +100,14 @@ class Learner:
 
     def iterate(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
         """Collect one rollout, then improve the policy and the value network on it."""
-        key = jax.random.fold_in(jax.random.key(state.seed), state.iteration)
+        state, experience, metrics = self.play(state, params)
+        replay = SequenceReplay()
+        state, policy_metrics = self.improve_policy(state, experience, replay)
+        state, value_metrics = self.improve_value(state, experience, replay)
+        return state, metrics | policy_metrics | value_metrics
+
+    def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics]:
+        """Collect one rollout, and judge it by the value network."""
         policy, value = self.assemble(state)
         stage, rollout = collect_rollout(
             self.environment,
@@ -108,7 +115,7 @@ class Learner:
             policy,
             state.stage,
             self.config.num_steps,
-            derive_key(key, "rollout"),
+            derive_key(_derive_iteration_key(state), "rollout"),
         )
         values = evaluate_rollout(value, state.value_state, rollout)
         advantage = estimate_advantages(
@@ -120,23 +127,15 @@ class Learner:
             self.config.discount,
             self.config.advantage_decay,
         )
-        policy, policy_optimizer, policy_metrics = self._improve_policy(
-            policy, state, rollout, advantage, derive_key(key, "policy")
+        experience = Experience(
+            rollout=rollout,
+            advantage=advantage,
+            target=values.value + advantage,
+            policy_state=state.stage.policy_state,
+            value_state=state.value_state,
         )
-        value, value_optimizer, value_metrics = self._improve_value(
-            value, state, rollout, values.value + advantage, derive_key(key, "value")
-        )
-        next_state = LearnerState(
-            seed=state.seed,
-            iteration=state.iteration + 1,
-            policy=policy,
-            value=value,
-            policy_optimizer=policy_optimizer,
-            value_optimizer=value_optimizer,
-            stage=stage,
-            value_state=values.last_state,
-        )
-        return next_state, _summarize(rollout) | policy_metrics | value_metrics
+        state = dataclasses.replace(state, stage=stage, value_state=values.last_state)
+        return state, experience, _summarize(rollout)
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
@@ -166,27 +165,19 @@ class Learner:
         members = jax.random.permutation(key, self.config.num_envs)
         return members.reshape(self.config.num_minibatches, -1)
 
-    def _improve_policy(
-        self,
-        policy: Network,
-        state: LearnerState,
-        rollout: Rollout,
-        advantage: Float[Array, "time envs"],
-        key: Key,
-    ) -> tuple[Any, optax.OptState, Metrics]:
+    def improve_policy(
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay
+    ) -> tuple[LearnerState, Metrics]:
         """Epochs of clipped policy gradients, until the policy has moved too far."""
+        key = derive_key(_derive_iteration_key(state), "policy")
+        policy, _ = self.assemble(state)
         weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Metrics]:
             (weights, optimizer), (members, dropout_key) = carry, now
-            gradient, metrics = eqx.filter_grad(policy_loss, has_aux=True)(
-                eqx.combine(weights, fixed),
-                rollout.select(members),
-                state.stage.policy_state[members],
-                advantage[:, members],
-                self.config,
-                dropout_key,
+            gradient, metrics = replay.differentiate_policy(
+                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
             )
             return self._descend(weights, optimizer, gradient, rate), metrics
 
@@ -206,28 +197,22 @@ class Learner:
         start = (jnp.zeros((), jnp.int32), (weights, state.policy_optimizer), blank)
         epochs, (weights, optimizer), metrics = jax.lax.while_loop(goes_on, run_epoch, start)
         metrics |= {"policy_epochs": epochs.astype(jnp.float32)}
-        return _arrays_of(weights, fixed), optimizer, metrics
+        policy = _arrays_of(weights, fixed)
+        return dataclasses.replace(state, policy=policy, policy_optimizer=optimizer), metrics
 
-    def _improve_value(
-        self,
-        value: Network,
-        state: LearnerState,
-        rollout: Rollout,
-        target: Float[Array, "time envs"],
-        key: Key,
-    ) -> tuple[Any, optax.OptState, Metrics]:
+    def improve_value(
+        self, state: LearnerState, experience: Experience, replay: AbstractReplay
+    ) -> tuple[LearnerState, Metrics]:
+        """Epochs of regression on the estimated returns, which end an iteration."""
+        key = derive_key(_derive_iteration_key(state), "value")
+        _, value = self.assemble(state)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Float[Array, ""]]:
             (weights, optimizer), (members, dropout_key) = carry, now
-            loss, gradient = eqx.filter_value_and_grad(value_loss)(
-                eqx.combine(weights, fixed),
-                rollout.select(members),
-                state.value_state[members],
-                target[:, members],
-                self.config,
-                dropout_key,
+            gradient, loss = replay.differentiate_value(
+                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
             )
             return self._descend(weights, optimizer, gradient, rate), loss
 
@@ -237,7 +222,17 @@ class Learner:
         start = (weights, state.value_optimizer)
         (weights, optimizer), losses = jax.lax.scan(improve, start, (minibatches, keys))
         last_epoch = losses[-self.config.num_minibatches :]
-        return _arrays_of(weights, fixed), optimizer, {"value_loss": _mean(last_epoch)}
+        state = dataclasses.replace(
+            state,
+            iteration=state.iteration + 1,
+            value=_arrays_of(weights, fixed),
+            value_optimizer=optimizer,
+        )
+        return state, {"value_loss": _mean(last_epoch)}
+
+
+def _derive_iteration_key(state: LearnerState) -> Key:
+    return jax.random.fold_in(jax.random.key(state.seed), state.iteration)
 
 
 def _is_shape(leaf: Any) -> bool:

@@ -23,8 +23,7 @@ def policy_loss(
     log_probabilities = jax.nn.log_softmax(logits)
     log_ratio = select_action(log_probabilities, rollout.action) - rollout.log_probability
     ratio = jnp.exp(log_ratio)
-    if config.normalize_advantages:
-        advantage = (advantage - jnp.mean(advantage)) / (jnp.std(advantage) + 1e-8)
+    advantage = normalize(advantage, config)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_range, 1 + config.clip_range)
     surrogate = jnp.mean(jnp.minimum(ratio * advantage, clipped_ratio * advantage))
     entropy = -jnp.mean(jnp.sum(jnp.exp(log_probabilities) * log_probabilities, axis=-1))
@@ -36,6 +35,15 @@ def policy_loss(
         "clipped": jnp.mean((jnp.abs(ratio - 1) > config.clip_range).astype(jnp.float32)),
     }
     return -surrogate - config.entropy_coefficient * entropy, metrics
+
+
+def normalize(
+    advantage: Float[Array, "steps members"], config: PPOConfig
+) -> Float[Array, "steps members"]:
+    """Advantages of a minibatch with mean 0 and deviation 1, if the configuration says so."""
+    if not config.normalize_advantages:
+        return advantage
+    return (advantage - jnp.mean(advantage)) / (jnp.std(advantage) + 1e-8)
 
 
 def value_loss(

@@ -1,5 +1,6 @@
 """Acting in a batch of environments, and what the value network makes of it afterwards."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -63,33 +64,43 @@ def collect_rollout(
     num_steps: int,
     key: Key,
 ) -> tuple[Stage, Rollout]:
-    """Act for `num_steps` steps in every environment, sampling from the policy."""
-    initial_state = policy.initial_state()
-    step_environments = jax.vmap(environment.step, in_axes=(0, 0, 0, None))
+    """Act for `num_steps` steps in every environment, sampling from the policy.
 
-    def act(stage: Stage, key: Key) -> tuple[Stage, Rollout]:
-        keys = jax.random.split(key, 1 + len(stage.first))
+    Whatever does not depend on what happens is computed before or after the loop, for all steps
+    at once.
+    """
+    initial_state = policy.initial_state()
+    num_envs = len(stage.first)
+    num_actions = len(policy.output.weight)
+    draw, step_from = _separate_draws(environment, params)
+
+    def draw_step(key: Key) -> tuple[Any, Float[Array, "envs actions"]]:
+        keys = jax.random.split(key, 1 + num_envs)
+        return jax.vmap(draw)(keys[1:]), jax.random.gumbel(keys[0], (num_envs, num_actions))
+
+    def act(stage: Stage, now: Any) -> tuple[Stage, tuple[dict[str, Array], Array]]:
+        drawn, noise = now
         state = jnp.where(stage.first[:, None], initial_state[None], stage.policy_state)
         logits, state = jax.vmap(policy.step)(stage.observation, state)
-        action = jax.random.categorical(keys[0], logits)
-        observation, env_state, reward, terminated, truncated, info = step_environments(
-            keys[1:], stage.env_state, action, params
+        # With Gumbel's noise, the largest of the logits is a sample of the policy.
+        action = jnp.argmax(logits + noise.astype(logits.dtype), axis=-1)
+        observation, env_state, reward, terminated, truncated, info = jax.vmap(step_from)(
+            drawn, stage.env_state, action
         )
         ended = terminated | truncated
         episode_return = stage.episode_return + reward
         episode_length = stage.episode_length + 1
-        record = Rollout(
-            observation=stage.observation,
-            first=stage.first,
-            action=action,
-            log_probability=select_action(jax.nn.log_softmax(logits), action),
-            reward=reward,
-            terminated=terminated,
-            truncated=truncated,
-            final_observation=info["final_observation"],
-            episode_return=episode_return,
-            episode_length=episode_length,
-        )
+        record = {
+            "observation": stage.observation,
+            "first": stage.first,
+            "action": action,
+            "reward": reward,
+            "terminated": terminated,
+            "truncated": truncated,
+            "final_observation": info["final_observation"],
+            "episode_return": episode_return,
+            "episode_length": episode_length,
+        }
         stage = Stage(
             env_state=env_state,
             observation=observation,
@@ -98,9 +109,27 @@ def collect_rollout(
             episode_return=jnp.where(ended, 0.0, episode_return),
             episode_length=jnp.where(ended, 0, episode_length),
         )
-        return stage, record
+        return stage, (record, logits)
 
-    return jax.lax.scan(act, stage, jax.random.split(key, num_steps))
+    draws = jax.vmap(draw_step)(jax.random.split(key, num_steps))
+    stage, (record, logits) = jax.lax.scan(act, stage, draws)
+    log_probability = select_action(jax.nn.log_softmax(logits), record["action"])
+    return stage, Rollout(log_probability=log_probability, **record)
+
+
+def _separate_draws(
+    environment: AbstractEnvironment, params: Any
+) -> tuple[Callable[[Key], Any], Callable[..., Any]]:
+    """What a step draws, and the step from there; all of it where an environment has its own."""
+    if type(environment).step is AbstractEnvironment.step:
+        return (
+            lambda key: environment.draw(key, params),
+            lambda drawn, state, action: environment.step_from(drawn, state, action, params),
+        )
+    return (
+        lambda key: key,
+        lambda key, state, action: environment.step(key, state, action, params),
+    )
 
 
 def evaluate_rollout(

@@ -37,11 +37,15 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What a training gives: an agent for each seed, and curves (iterations, seeds) by metric."""
+    """What a training gives: an agent for each seed, and curves (iterations, seeds) by metric.
+
+    `seconds` says where its time went, by phase and added up over threads.
+    """
 
     agents: dict[int, Agent]
     curves: Curves
     finished: bool
+    seconds: Mapping[str, float]
 
 
 def train(
@@ -196,4 +200,5 @@ def _finish(
         for seed, agent in agents.items():
             run.save_agent(seed, agent)
     done = len(next(iter(curves.values()))) if curves else 0
-    return Training(agents, curves, finished=done == learner.config.num_iterations)
+    finished = done == learner.config.num_iterations
+    return Training(agents, curves, finished, engine.profile.seconds)

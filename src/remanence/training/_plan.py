@@ -1,0 +1,82 @@
+"""Chooses, on the host, how a rollout is replayed.
+
+The choice depends on nothing but the rollout, so that a training that is resumed, or runs among
+others, makes the same choices as one that is not.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, UInt32
+
+from remanence.errors import InvalidOptionError
+from remanence.training._config import PPOConfig
+from remanence.training._histories import (
+    Histories,
+    count_chunks,
+    group_histories,
+    hash_histories,
+    lay_out,
+)
+from remanence.training._replays import AbstractReplay, Experience, SequenceReplay, TreeReplay
+
+REPLAYS = ("auto", "tree", "sequence")
+# Every size is compiled for anew, so they are few.
+SMALLEST_TREE = 1024
+_GROWTH = 8
+# What a chunk costs beside its nodes, in steps of a plain sequence; measured with a GRU of 5 units.
+_CHUNK_COST = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Planner:
+    """Plans the replay of one learner's experiences."""
+
+    config: PPOConfig
+    num_actions: int
+    dropout: bool
+    replay: str = "auto"
+
+    def __post_init__(self):
+        if self.replay not in REPLAYS:
+            raise InvalidOptionError("replay", self.replay, f"use one of {', '.join(REPLAYS)}")
+
+    def describe(self, experience: Experience) -> UInt32[Array, "2 time envs"] | None:
+        """What the plan needs that is best computed on the device."""
+        if self.dropout or self.replay == "sequence":
+            return None
+        rollout = experience.rollout
+        carried = experience.policy_state, experience.value_state
+        return hash_histories(rollout.observation, rollout.first, *carried)
+
+    def plan(self, experience: Experience, words: Any) -> AbstractReplay:
+        """The replay that is expected to be fastest."""
+        if words is None:
+            return SequenceReplay()
+        rollout = experience.rollout
+        parts = (words, rollout.observation, rollout.first)
+        carried = experience.policy_state, experience.value_state
+        words, observation, first, *carried = map(np.asarray, (*parts, *carried))
+        histories = group_histories(words, observation, first, *carried)
+        if histories is None or not (self.replay == "tree" or self._pays(histories)):
+            return SequenceReplay()
+        return self._grow(histories, observation, experience)
+
+    def _pays(self, histories: Histories) -> bool:
+        num_steps = self.config.num_envs * self.config.num_steps // self.config.num_minibatches
+        return len(histories) + _CHUNK_COST * count_chunks(histories) < num_steps
+
+    def _grow(
+        self, histories: Histories, observation: np.ndarray, experience: Experience
+    ) -> TreeReplay:
+        capacity = SMALLEST_TREE
+        while capacity < len(histories):
+            capacity *= _GROWTH
+        tree = lay_out(histories, observation, capacity)
+        acted = np.asarray(experience.rollout.log_probability)
+        # Steps that share history and action were taken with one probability but for rounding.
+        log_probability = np.zeros((capacity, self.num_actions), acted.dtype)
+        log_probability[np.asarray(tree.node).T, np.asarray(experience.rollout.action)] = acted
+        return TreeReplay(tree, jax.device_put(log_probability))

@@ -1,0 +1,144 @@
+"""The prefix tree against a dictionary built step by step."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from remanence.training._histories import (
+    WIDTH,
+    Histories,
+    HistoryTree,
+    count_chunks,
+    group_histories,
+    hash_histories,
+    lay_out,
+)
+
+CARRIED_SIZE = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """Observations, where episodes start, and the states carried in, one for each environment."""
+
+    observation: np.ndarray
+    first: np.ndarray
+    carried: np.ndarray
+
+
+def make_steps(num_steps, num_envs, num_symbols=2, reset_rate=0.2, num_carried=None, seed=0):
+    draws = np.random.default_rng(seed)
+    alphabet = draws.normal(size=(num_symbols, 2)).astype(np.float32)
+    carried = draws.normal(size=(num_carried or num_envs, CARRIED_SIZE)).astype(np.float32)
+    return Steps(
+        observation=alphabet[draws.integers(num_symbols, size=(num_steps, num_envs))],
+        first=draws.random((num_steps, num_envs)) < reset_rate,
+        carried=carried[np.arange(num_envs) % len(carried)],
+    )
+
+
+def group(steps: Steps) -> Histories:
+    arrays = map(jnp.asarray, (steps.observation, steps.first, steps.carried))
+    words = np.asarray(jax.jit(hash_histories)(*arrays))
+    histories = group_histories(words, steps.observation, steps.first, steps.carried)
+    assert histories is not None
+    return histories
+
+
+def grow(histories: Histories, steps: Steps) -> HistoryTree:
+    return jax.tree.map(np.asarray, lay_out(histories, steps.observation, 1024))
+
+
+def spell_out(steps: Steps) -> list[list[tuple]]:
+    """Every step's history as a tuple: what it began with, then what was observed."""
+    spelled = []
+    for member in range(steps.first.shape[1]):
+        history: tuple = ("carried", steps.carried[member].tobytes())
+        spelled.append([])
+        for now, first in zip(steps.observation[:, member], steps.first[:, member], strict=True):
+            history = (("start",) if first else history) + (now.tobytes(),)
+            spelled[-1].append(history)
+    return spelled
+
+
+SHAPES = {
+    "many steps": make_steps(60, 7),
+    "carried states in common": make_steps(40, 6, reset_rate=0.05, num_carried=2),
+    "one environment": make_steps(50, 1),
+    "one step": make_steps(1, 9),
+    "one of each": make_steps(1, 1),
+    "all steps resets": make_steps(20, 5, reset_rate=1.1),
+    "no resets": make_steps(20, 5, reset_rate=-1),
+    "nothing twice": make_steps(20, 5, num_symbols=10**6),
+    "nothing to see": make_steps(70, 5, num_symbols=1),
+    "levels wider than a chunk": make_steps(4, 3 * WIDTH, num_symbols=50, reset_rate=0.5),
+}
+
+
+@pytest.fixture(params=SHAPES, scope="module")
+def steps(request):
+    return SHAPES[request.param]
+
+
+def test_steps_share_a_node_where_they_share_a_history(steps):
+    histories = group(steps)
+    tree = grow(histories, steps)
+    spelled = spell_out(steps)
+    node_of: dict[tuple, int] = {}
+    for member, row in enumerate(spelled):
+        for time, history in enumerate(row):
+            node = int(tree.node[member, time])
+            assert node_of.setdefault(history, node) == node
+    assert len(set(node_of.values())) == len(node_of) == len(histories) == tree.num_nodes
+
+
+def test_parents_and_observations_are_those_of_the_history(steps):
+    tree = grow(group(steps), steps)
+    spelled = spell_out(steps)
+    node_of = {
+        history: int(tree.node[member, time])
+        for member, row in enumerate(spelled)
+        for time, history in enumerate(row)
+    }
+    for history, node in node_of.items():
+        assert tree.observation[node].tobytes() == history[-1]
+        parent = int(tree.parent[node])
+        before = history[:-1]
+        if before == ("start",):
+            assert parent == 0
+        elif len(before) == 2 and before[0] == "carried":
+            assert steps.carried[parent - 1].tobytes() == before[1]
+        else:
+            assert parent == tree.num_roots + node_of[before]
+
+
+def test_every_chunk_can_run_once_those_before_it_have(steps):
+    histories = group(steps)
+    tree = grow(histories, steps)
+    assert tree.num_chunks == count_chunks(histories)
+    known = tree.num_roots
+    for start, size in zip(tree.start[: tree.num_chunks], tree.size, strict=False):
+        assert tree.num_roots + start == known, "chunks follow one another without a gap"
+        assert 0 < size <= WIDTH
+        assert np.all(tree.parent[start : start + size] < known)
+        known += size
+    assert known == tree.num_roots + tree.num_nodes
+
+
+def test_histories_that_only_look_alike_are_found_out():
+    steps = make_steps(30, 4)
+    words = np.zeros((2, 30, 4), np.uint32)
+    assert group_histories(words, steps.observation, steps.first, steps.carried) is None
+    # The same words for the same observations, whatever came before them.
+    words[0] = np.unique(steps.observation[..., 0], return_inverse=True)[1].reshape(30, 4)
+    assert group_histories(words, steps.observation, steps.first, steps.carried) is None
+
+
+def test_an_observation_that_differs_in_its_last_bit_is_another():
+    observation = np.zeros((1, 2, 1), np.float32)
+    observation[0, 1, 0] = np.nextafter(np.float32(0), np.float32(1))
+    steps = Steps(observation, np.ones((1, 2), bool), np.zeros((2, 1), np.float32))
+    assert len(group(steps)) == 2
