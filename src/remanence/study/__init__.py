@@ -3,6 +3,7 @@
 from remanence.study._directory import StudyDirectory as StudyDirectory
 from remanence.study._estimate import Estimate as Estimate
 from remanence.study._estimate import estimate as estimate
+from remanence.study._estimate import estimate_seconds_left as estimate_seconds_left
 from remanence.study._jobs import run_job as run_job
 from remanence.study._plan import Job as Job
 from remanence.study._plan import Study as Study

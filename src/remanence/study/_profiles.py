@@ -85,6 +85,7 @@ def _read_seeds(given: Any) -> list[int]:
     if isinstance(given, list):
         return given
     _check_keys("seeds", given, ("first", "last"))
+    _check_whole(given, ("first", "last"))
     return list(range(given["first"], given["last"] + 1))
 
 
@@ -94,13 +95,12 @@ def _read_lengths(given: Any) -> list[int]:
         return given
     keys = ("shortest", "longest", "per_decade", "also")
     _check_keys("lengths", given, keys, optional=("per_decade", "also"))
+    _check_whole(given, ("shortest", "longest", "per_decade"))
     spaced = space_lengths(given["shortest"], given["longest"], given.get("per_decade", 10))
     return sorted({*spaced, *given.get("also", [])})
 
 
-def _check_keys(
-    owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()
-) -> None:
+def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()) -> None:
     if not isinstance(found, dict):
         raise InvalidOptionError(owner, found, f"give a table of {', '.join(known)}")
     check_options(owner, found, known)
@@ -110,3 +110,9 @@ def _check_keys(
         listed = key in ("presets", "cells", "trainings")
         if listed and not isinstance(found[key], list):
             raise InvalidOptionError(key, found[key], "give a list")
+
+
+def _check_whole(found: Mapping[str, Any], keys: Sequence[str]) -> None:
+    for key in keys:
+        if key in found and (not isinstance(found[key], int) or found[key] < 0):
+            raise InvalidOptionError(key, found[key], "use a whole number")

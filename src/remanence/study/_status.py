@@ -81,7 +81,7 @@ def read_status(path: str | Path) -> StudyStatus:
 
 
 def read_job_status(path: Path) -> JobStatus:
-    """What a status file says; where there is none, or one that cannot be read, nothing is known."""
+    """What a status file says; one that is not there, or cannot be read, says nothing."""
     try:
         found = read_json(path)
     except StoreError:
