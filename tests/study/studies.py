@@ -5,7 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from remanence.study import StudyStatus, load_profile, load_results, run_study
+from remanence.store import write_table
+from remanence.study import (
+    StudyDirectory,
+    StudyStatus,
+    load_profile,
+    load_results,
+    run_study,
+)
 
 STORED = ("evaluations", "stability", "certificates", "curves")
 
@@ -48,3 +55,39 @@ def assert_same_tables(one: Path, other: Path) -> None:
         assert ours.keys() == theirs.keys()
         for name in ours:
             np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{table}.{name}")
+
+
+def write_study(path: Path) -> Path:
+    """The tables of a study that nobody ran: of each cell, seed 1 is right and seed 2 is not."""
+    study = load_tiny(path)
+    directory = StudyDirectory(path)
+    directory.begin(study)
+    for job in study.jobs:
+        labels = {"preset": job.preset, "network": job.network, "cell": job.cell}
+
+        def write(table: str, labels=labels, job=job, **columns) -> None:
+            arrays = {name: np.array(column) for name, column in columns.items()}
+            num_rows = len(next(iter(arrays.values())))
+            heads = {name: np.full(num_rows, label) for name, label in labels.items()}
+            write_table(
+                directory.table_path(table, job), arrays if table == "curves" else heads | arrays
+            )
+
+        wrong = {"gru": "wrong", "bmru": "timeout"}[job.cell]
+        ends = ["right", "right", "right", "right", "right", wrong, wrong, wrong]
+        if job.cell == "bmru":
+            ends[3] = wrong
+        returns = {"right": 4.0, "wrong": -0.1, "timeout": 0.0}
+        write(
+            "evaluations",
+            seed=[1] * 4 + [2] * 4,
+            length=[2, 2, 100, 100] * 2,
+            cue=[0, 1] * 4,
+            num_steps=[2, 2, 100, 100] * 2,
+            end=ends,
+            **{"return": [returns[end] for end in ends]},
+        )
+        write("stability", seed=[1, 2], vaa=[1.0, 0.5], stability=["bistable", "monostable"])
+        write("certificates", seed=[1, 2], solved=["every length", "no length"])
+        write("curves", seed=[1, 2], iteration=[1, 1], **{"return": [1.0, 2.0]})
+    return path

@@ -194,26 +194,30 @@ def await_end(process: int) -> bool:
     return not is_alive(process)
 
 
-def test_a_study_killed_again_and_again_ends_the_same(whole, tmp_path):
-    """Ctrl-C, SIGKILL of the runner, SIGKILL of its worker: each at a random moment of the work."""
+def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path):
+    """SIGKILL of the runner, SIGKILL of a worker, Ctrl-C: each at a random moment of the work."""
     out, profile = tmp_path / "study", tmp_path / "tiny.toml"
     moments = random.Random()
-    for attack in (signal.SIGINT, signal.SIGKILL):
-        runner = begin(out, profile)
-        worker = wait_for_work(out, runner)
-        assert worker, "the study was over before it could be stopped"
-        time.sleep(moments.uniform(0, 1))
-        runner.send_signal(attack)
-        assert runner.wait() == (130 if attack == signal.SIGINT else -signal.SIGKILL)
-        assert await_end(worker), "a worker outlived its runner"
-        assert bool(read_status(out).list_jobs("running")) == (attack == signal.SIGKILL)
     runner = begin(out, profile)
     worker = wait_for_work(out, runner)
-    assert worker, "the study was over before its worker could be killed"
+    assert worker, "the study was over before its runner could be killed"
+    time.sleep(moments.uniform(0, 1))
+    runner.kill()
+    runner.wait()
+    assert await_end(worker), "a worker outlived its runner"
+    runner = begin(out, profile)
+    worker = wait_for_work(out, runner)
+    assert worker, "the study was over before a worker could be killed"
     time.sleep(moments.uniform(0, 1))
     with contextlib.suppress(ProcessLookupError):
         os.kill(worker, signal.SIGKILL)
-    assert runner.wait() == 0
-    assert read_status(out).finished
+    assert await_end(worker)
+    worker = wait_for_work(out, runner)
+    assert worker, "no worker came in place of the one that was killed"
+    runner.send_signal(signal.SIGINT)
+    assert runner.wait() == 130
+    assert await_end(worker), "a worker outlived its runner"
+    assert not read_status(out).list_jobs("running")
+    assert run_here(out, study).finished
     assert_same_tables(out, whole)
     assert not list(out.rglob(".*.part"))

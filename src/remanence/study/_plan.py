@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remanence import envs
+from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
 from remanence.training import PPOConfig, change_config, get_preset
@@ -38,6 +39,7 @@ class Job:
         # What cannot be trained, evaluated or certified shows here, before anything runs.
         if get_preset(self.preset).environment != "tmaze":
             raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
+        _ = cell_registry[self.cell]
         self.make_architecture()
         self.make_config()
 

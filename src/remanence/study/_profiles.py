@@ -86,6 +86,8 @@ def _read_seeds(given: Any) -> list[int]:
         return given
     _check_keys("seeds", given, ("first", "last"))
     _check_whole(given, ("first", "last"))
+    if given["first"] > given["last"]:
+        raise InvalidOptionError("seeds", given, "the first must not exceed the last")
     return list(range(given["first"], given["last"] + 1))
 
 
