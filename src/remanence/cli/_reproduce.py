@@ -163,7 +163,8 @@ def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
     done, failed = status.list_jobs("done"), status.list_jobs("failed")
     if done:
         console.print(tabulate_relation(load_results(out, "summary")))
-        console.print(f"\n{status.study.note}\n".lstrip(), highlight=False)
+        if status.study.note:
+            console.print(f"\n{status.study.note}", highlight=False)
     _print_errors(console, status)
     where = f"The study is in {out}; look at it with `remanence results {out}`."
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
