@@ -8,12 +8,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 .PHONY: help demo test lint types tests clean
 
 help:
-	@echo "make demo   play both environments with an untrained agent of every cell"
+	@echo "make demo   train, evaluate and certify a few agents, in about two minutes"
 	@echo "make test   run all checks: lint, types, tests"
 	@echo "make clean  remove the virtual environment and caches"
 
 demo: $(VENV)/.installed
-	$(BIN)/remanence demo
+	$(BIN)/remanence reproduce tmaze --profile smoke --out studies/smoke
 
 test: lint types tests
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         figures,
         networks,
         store,
+        study,
         training,
     )
 
@@ -34,6 +35,7 @@ __all__ = [
     "figures",
     "networks",
     "store",
+    "study",
     "training",
 ]
 

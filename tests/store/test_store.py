@@ -1,5 +1,6 @@
 import json
 import os
+import threading
 
 import jax.numpy as jnp
 import numpy as np
@@ -117,3 +118,18 @@ def test_a_directory_is_held_by_one_at_a_time(tmp_path):
         pass
     with store.hold_directory(tmp_path):
         pass
+
+
+def test_a_held_directory_can_be_waited_for(tmp_path):
+    entered = threading.Event()
+
+    def wait_and_enter() -> None:
+        with store.hold_directory(tmp_path, wait=True):
+            entered.set()
+
+    waiter = threading.Thread(target=wait_and_enter)
+    with store.hold_directory(tmp_path):
+        waiter.start()
+        assert not entered.wait(0.2)
+    waiter.join(20)
+    assert entered.is_set()

@@ -10,6 +10,8 @@ from remanence.cli._demo import Demo
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
+from remanence.cli._reproduce import Reproduce, Status
+from remanence.cli._results import Results
 from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
@@ -18,6 +20,9 @@ COMMANDS = {
     "evaluate": Evaluate,
     "certify": Certify,
     "check": Check,
+    "reproduce": Reproduce,
+    "status": Status,
+    "results": Results,
     "play": Play,
     "networks": Networks,
     "demo": Demo,

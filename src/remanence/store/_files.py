@@ -57,8 +57,11 @@ def read_json(path: Path) -> Any:
 
 
 @contextlib.contextmanager
-def hold_directory(path: Path) -> Iterator[None]:
-    """Hold a directory against other processes; the hold ends with the process, however it ends."""
+def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold a directory against other processes; the hold ends with the process, however it ends.
+
+    A directory that another process holds is refused, or with `wait` waited for.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / ".lock").open("a")
@@ -66,7 +69,7 @@ def hold_directory(path: Path) -> Iterator[None]:
         raise _explain(path, error) from error
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except OSError as error:
             raise StoreError(
                 path, "another process is working here", "wait for it or choose another directory"

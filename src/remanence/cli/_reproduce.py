@@ -1,0 +1,173 @@
+"""`remanence reproduce` and `remanence status`: a study run, and watched from anywhere."""
+
+import dataclasses
+import functools
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from remanence.cli._results import tabulate_relation
+from remanence.cli._study_progress import describe_job, say_duration, say_size, show_study
+from remanence.errors import InvalidOptionError
+from remanence.study import (
+    Study,
+    StudyStatus,
+    estimate,
+    load_profile,
+    load_results,
+    open_workers,
+    read_status,
+    run_study,
+)
+
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduce:
+    """Run a study of the paper: trainings, evaluations, certificates, all in one directory.
+
+    The same command again goes on where it was stopped or killed; what is done is not done again.
+    Ends with 1 if a job failed; what went wrong is in STUDY/status.
+
+    Example: remanence reproduce tmaze --profile laptop --out studies/laptop
+    """
+
+    study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
+    """The study: tmaze."""
+    profile: str = "smoke"
+    """Its size: smoke (2 minutes), laptop (2 hours), paper (days), or a TOML file of your own."""
+    out: Path | None = None
+    """Where the study is kept; studies/NAME-PROFILE if not given."""
+    workers: int = 1
+    """Jobs at a time; each uses all cores by itself, so 1 is mostly best."""
+    dry_run: bool = False
+    """Show what would be run, with an estimate of time and disk, and run nothing."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def run(self, console: Console) -> None:
+        study = load_profile(self.study, self.profile)
+        if self.dry_run:
+            _print_plan(console, study, self.workers, self.json)
+            return
+        out = self.out or Path("studies") / f"{study.name}-{study.profile}"
+        workers = functools.partial(open_workers, self.workers)
+        try:
+            with show_study(self.workers) as show:
+                status = run_study(out, study, open_executor=workers, on_change=show)
+        except KeyboardInterrupt:
+            Console(stderr=True).print("stopped; the same command goes on from here")
+            sys.exit(130)
+        if self.json:
+            print(json.dumps({"out": str(out), **_to_json(status)}))
+        else:
+            _print_end(console, out, status)
+        sys.exit(0 if status.finished else 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """Tell how far a study is, from any terminal that sees its directory.
+
+    Example: remanence status studies/laptop --watch
+    """
+
+    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
+    """The study's directory."""
+    watch: bool = False
+    """Stay, and show it anew every two seconds until all jobs are over."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def run(self, console: Console) -> None:
+        status = read_status(self.study)
+        if self.json:
+            print(json.dumps(_to_json(status)))
+        elif not self.watch:
+            console.print(_tabulate(status))
+            _print_errors(console, status)
+        else:
+            with Live(_tabulate(status), console=console) as live:
+                while {job.state for job in status.jobs.values()} & {"running", "waiting"}:
+                    time.sleep(SECONDS_BETWEEN_LOOKS)
+                    status = read_status(self.study)
+                    live.update(_tabulate(status))
+
+
+def _to_json(status: StudyStatus) -> dict[str, Any]:
+    return {
+        "name": status.study.name,
+        "profile": status.study.profile,
+        "finished": status.finished,
+        "jobs": {
+            id: dataclasses.asdict(job) | {"lost": job.lost} for id, job in status.jobs.items()
+        },
+    }
+
+
+def _print_plan(console: Console, study: Study, num_workers: int, as_json: bool) -> None:
+    if num_workers < 1:
+        raise InvalidOptionError("workers", num_workers, "use 1 or more")
+    expected = {job.id: estimate([job]) for job in study.jobs}
+    total = estimate(study.jobs)
+    if as_json:
+        costs = {id: dataclasses.asdict(cost) for id, cost in expected.items()}
+        total_cost = dataclasses.asdict(total)
+        print(json.dumps({**study.to_json(), "estimates": costs, "estimate": total_cost}))
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("job")
+    for title in ("seeds", "iterations", "lengths", "time", "disk"):
+        table.add_column(title, justify="right")
+    for job in study.jobs:
+        cost = expected[job.id]
+        numbers = (len(job.seeds), job.num_iterations, len(job.lengths))
+        sizes = (say_duration(cost.seconds), say_size(cost.disk_bytes))
+        table.add_row(job.id, *map(str, numbers), *sizes)
+    console.print(table)
+    agents = sum(len(job.seeds) for job in study.jobs)
+    console.print(
+        f"\n{agents} agents in {len(study.jobs)} jobs: about {say_duration(total.seconds)} on this "
+        f"machine's cores, and {say_size(total.disk_bytes)} of disk.\n{study.note}".rstrip(),
+        highlight=False,
+    )
+
+
+def _tabulate(status: StudyStatus) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("job")
+    table.add_column("state")
+    table.add_column("time", justify="right")
+    for id, job in status.jobs.items():
+        colour = {"done": "green", "failed": "red", "running": "cyan"}.get(job.state, "dim")
+        spent = say_duration(job.seconds) if job.seconds else ""
+        table.add_row(id, f"[{colour}]{describe_job(job)}[/{colour}]", spent)
+    return table
+
+
+def _print_errors(console: Console, status: StudyStatus) -> None:
+    for id in status.list_jobs("failed"):
+        error = (status.jobs[id].error or "").rstrip().splitlines() or ["unknown"]
+        console.print(f"{id}: {error[-1]}", style="red", highlight=False, markup=False)
+
+
+def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
+    done, failed = status.list_jobs("done"), status.list_jobs("failed")
+    if done:
+        console.print(tabulate_relation(load_results(out, "summary")))
+        if status.study.note:
+            console.print(f"\n{status.study.note}", highlight=False)
+    _print_errors(console, status)
+    where = f"The study is in {out}; look at it with `remanence results {out}`."
+    failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
+    console.print(
+        f"{len(done)} of {len(status.jobs)} jobs done{failures}. {where}", highlight=False
+    )

@@ -1,0 +1,169 @@
+"""`remanence results`: the tables of a study, filtered, grouped and written in any format."""
+
+import csv
+import dataclasses
+import io
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence.store import write_whole
+from remanence.study import load_results
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST_ROWS = 60
+# They number things, so that their mean says nothing.
+_LABELS = ("seed", "cue", "length", "iteration")
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """Query the tables of a study: summary, outcomes, evaluations, stability, certificates, curves.
+
+    Example: remanence results STUDY outcomes --where "length = 100" --group-by cell outcome
+    """
+
+    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
+    """The study's directory."""
+    table: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TABLE")] = "summary"
+    """Which table; summary has a row for each training."""
+    where: str | None = None
+    """Only rows for which this SQL condition holds: "cell = 'gru' and length = 100"."""
+    group_by: tuple[str, ...] = ()
+    """Join rows that agree in these columns: their number, and the mean of all other numbers."""
+    format: str = "table"
+    """table, csv, json or parquet."""
+    out: Path | None = None
+    """Write to this file instead of the screen."""
+
+    def run(self, console: Console) -> None:
+        if self.format not in _FORMATS:
+            raise UnknownNameError("format", self.format, _FORMATS)
+        relation = load_results(self.study, self.table)
+        if self.where is not None:
+            relation = _filter(relation, self.where)
+        if self.group_by:
+            relation = _group(relation, self.group_by)
+        if self.format == "parquet":
+            _write_parquet(relation, self.out)
+        elif self.format == "table" and self.out is None:
+            console.print(tabulate_relation(relation))
+        else:
+            self._write(_FORMATS[self.format](relation))
+
+    def _write(self, text: str) -> None:
+        if self.out is None:
+            sys.stdout.write(text)
+        else:
+            write_whole(self.out, lambda temporary: _write_text(temporary, text))
+
+
+def tabulate_relation(relation: "duckdb.DuckDBPyRelation") -> Table:
+    """The first rows of a relation; a line below says how many more there are."""
+    rows = relation.limit(MOST_ROWS).fetchall()
+    (count,) = relation.count("*").fetchall()[0]
+    caption = (
+        f"{count - MOST_ROWS:,} more rows; all with --format csv" if count > MOST_ROWS else None
+    )
+    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+    for name, values in zip(relation.columns, zip(*rows, strict=True), strict=False):
+        numeric = not isinstance(values[0], str | bool)
+        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*map(_show, row))
+    return table
+
+
+def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.DuckDBPyRelation":
+    import duckdb
+
+    try:
+        filtered = relation.filter(condition)
+        # Some mistakes, such as a word compared with a number, show only when rows are read.
+        filtered.count("*").fetchall()
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        columns = ", ".join(relation.columns)
+        remedy = f'{reason}. Columns: {columns}; write a word of SQL as "end"'
+        raise InvalidOptionError("--where", condition, remedy) from error
+    return filtered
+
+
+def _group(
+    relation: "duckdb.DuckDBPyRelation", names: tuple[str, ...]
+) -> "duckdb.DuckDBPyRelation":
+    for name in names:
+        if name not in relation.columns:
+            raise UnknownNameError("column", name, relation.columns)
+    groups = [f'"{name}"' for name in names]
+    means = [
+        f'avg("{name}") as "{name}"'
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+        if str(kind) in ("DOUBLE", "FLOAT", "BIGINT", "INTEGER") and name not in (*names, *_LABELS)
+    ]
+    grouped = ", ".join(groups)
+    return relation.aggregate(", ".join([*groups, "count(*) as rows", *means]), grouped).order(
+        grouped
+    )
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value)
+
+
+def _to_csv(relation: "duckdb.DuckDBPyRelation") -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(relation.columns)
+    writer.writerows(relation.fetchall())
+    return text.getvalue()
+
+
+def _to_json(relation: "duckdb.DuckDBPyRelation") -> str:
+    """A list of objects; JSON knows no NaN, and has null for it."""
+    rows = [
+        {name: _or_null(value) for name, value in zip(relation.columns, row, strict=True)}
+        for row in relation.fetchall()
+    ]
+    return json.dumps(rows, allow_nan=False) + "\n"
+
+
+def _or_null(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _to_text(relation: "duckdb.DuckDBPyRelation") -> str:
+    console = Console(file=io.StringIO(), width=200)
+    with console.capture() as capture:
+        console.print(tabulate_relation(relation))
+    return capture.get()
+
+
+def _write_parquet(relation: "duckdb.DuckDBPyRelation", out: Path | None) -> None:
+    if out is None:
+        raise InvalidOptionError("--format", "parquet", "say with --out which file to write")
+    write_whole(out, lambda temporary: relation.write_parquet(str(temporary)))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+_FORMATS: dict[str, Callable[["duckdb.DuckDBPyRelation"], str]] = {
+    "table": _to_text,
+    "csv": _to_csv,
+    "json": _to_json,
+    "parquet": str,
+}

@@ -1,0 +1,83 @@
+"""How a study is shown on the error stream: live for a person, in plain lines for a log."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from remanence.study import JobStatus, StudyStatus, estimate_seconds_left
+
+SECONDS_BETWEEN_LINES = 30.0
+
+Show = Callable[[StudyStatus], None]
+
+
+@contextlib.contextmanager
+def show_study(num_workers: int) -> Iterator[Show]:
+    """A function to call with how far the study is; it shows what runs and what is left."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _make_logger(num_workers)
+        return
+    with Live(console=console, transient=True, refresh_per_second=4) as live:
+        yield lambda status: live.update(Text("\n".join(_list_lines(status, num_workers))))
+
+
+def describe_job(job: JobStatus) -> str:
+    """What a job does now, in a few words."""
+    if job.lost:
+        return f"silent for {say_duration(job.silent_seconds)}, probably killed"
+    if job.state != "running":
+        return job.state
+    if job.stage != "training":
+        return job.stage
+    count = f"{job.iteration}/{job.num_iterations}"
+    return f"training, iteration {count}" if job.iteration else "training, compiling"
+
+
+def say_duration(seconds: float) -> str:
+    """A length of time as a person says it: 40 s, 12 min, 2.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def say_size(num_bytes: float) -> str:
+    """An amount of disk as a person says it: 300 kB, 12 MB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if num_bytes >= size:
+            return f"{num_bytes / size:.1f} {unit}"
+    return f"{num_bytes / 1e3:.0f} kB"
+
+
+def _list_lines(status: StudyStatus, num_workers: int) -> list[str]:
+    running = [f"{id}: {describe_job(status.jobs[id])}" for id in status.list_jobs("running")]
+    return [_count(status, num_workers), *running]
+
+
+def _count(status: StudyStatus, num_workers: int) -> str:
+    done, failed = len(status.list_jobs("done")), len(status.list_jobs("failed"))
+    failures = f", {failed} failed" if failed else ""
+    left = say_duration(estimate_seconds_left(status, num_workers))
+    return f"{done} of {len(status.jobs)} jobs done{failures}, about {left} left"
+
+
+def _make_logger(num_workers: int) -> Show:
+    told: dict[str, tuple[str, str]] = {}
+    last_line = time.monotonic()
+
+    def log(status: StudyStatus) -> None:
+        nonlocal last_line
+        now = time.monotonic()
+        due = now - last_line >= SECONDS_BETWEEN_LINES
+        for id, job in status.jobs.items():
+            news = told.get(id, ("waiting", "")) != (job.state, job.stage)
+            if news or (due and job.state == "running"):
+                told[id], last_line = (job.state, job.stage), now
+                line = f"{id}: {describe_job(job)} ({_count(status, num_workers)})"
+                print(line, file=Console(stderr=True).file, flush=True)
+
+    return log

@@ -1,0 +1,131 @@
+"""Where everything of a study is: files only, each written whole by one process.
+
+study.json                        the plan, and what it was begun with
+runs/<job>/                       a run as `remanence train` writes it
+evaluations/<job>.parquet         a row for each episode
+stability/<job>.parquet           a row for each seed
+certificates/<job>/seed-1.json ...
+certificates/<job>.parquet        a row for each seed
+status/<job>.json                 how far the job is
+"""
+
+import dataclasses
+import datetime
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from remanence.errors import RemanenceError, StoreError
+from remanence.store import read_json, remove_leftovers, write_json
+from remanence.study._plan import Job, Study
+from remanence.training import RunDirectory
+
+FORMAT = 1
+_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
+_TABLES = ("evaluations", "stability", "certificates")
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyDirectory:
+    """Knows the files of one study."""
+
+    path: Path
+
+    def __post_init__(self):
+        object.__setattr__(self, "path", Path(self.path))
+
+    def begin(self, study: Study) -> None:
+        """Write the plan; if there is one already, it must be the same."""
+        if not self._description.exists():
+            write_json(self._description, _describe(study))
+        elif self.read_study() != study:
+            raise StoreError(
+                self._description,
+                "another study, or one of another size, was begun here",
+                "repeat what it was begun with, or choose another directory",
+            )
+
+    def read_description(self) -> dict[str, Any]:
+        """The contents of study.json."""
+        if not self._description.exists():
+            raise StoreError(self.path, "there is no study here", "check the path")
+        found = read_json(self._description)
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise StoreError(
+                self._description, "not a study that this version reads", "use what wrote it"
+            )
+        return found
+
+    def read_study(self) -> Study:
+        """The plan that the study was begun with."""
+        found = self.read_description()
+        try:
+            return Study.from_json(found)
+        except (KeyError, TypeError, RemanenceError) as error:
+            problem = f"its plan cannot be read ({error})"
+            raise StoreError(self._description, problem, "restore it from a copy") from error
+
+    def open_run(self, job: Job) -> RunDirectory:
+        """The run of a job."""
+        return RunDirectory(self.path / "runs" / job.id)
+
+    def table_path(self, table: str, job: Job) -> Path:
+        """A job's part of a table: evaluations, stability, certificates or curves."""
+        if table == "curves":
+            return self.path / "runs" / job.id / "curves.parquet"
+        return self.path / table / f"{job.id}.parquet"
+
+    def certificate_path(self, job: Job, seed: int) -> Path:
+        """The certificate of one agent."""
+        return self.path / "certificates" / job.id / f"seed-{seed}.json"
+
+    def status_path(self, job: Job) -> Path:
+        """What a job tells of itself."""
+        return self.path / "status" / f"{job.id}.json"
+
+    def lock_path(self, job: Job) -> Path:
+        """The directory that is held while a job runs; not the run's, which training holds."""
+        return self.path / ".locks" / job.id
+
+    def has_results(self, job: Job) -> bool:
+        """Whether all of a job's tables are there."""
+        return all(self.table_path(table, job).exists() for table in (*_TABLES, "curves"))
+
+    def remove_leftovers(self, job: Job) -> None:
+        """Remove the temporary files that an earlier attempt at a held job left."""
+        remove_leftovers(self.path / "certificates" / job.id)
+        flat = [self.table_path(table, job) for table in _TABLES]
+        for file in (*flat, self.status_path(job)):
+            for leftover in file.parent.glob(f".{file.name}.*.part"):
+                leftover.unlink(missing_ok=True)
+
+    @property
+    def _description(self) -> Path:
+        return self.path / "study.json"
+
+
+def _describe(study: Study) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        **study.to_json(),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "versions": {name: version(name) for name in _VERSIONED},
+        "python": platform.python_version(),
+        "machine": _describe_machine(),
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _describe_machine() -> dict[str, Any]:
+    """Processor, cores and memory, and nothing that names a person or a place."""
+    model = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = information.read_text().splitlines()
+        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        model = names[0] if names else model
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {"cpu": model, "cores": os.cpu_count(), "memory_gib": round(memory_bytes / 2**30, 1)}

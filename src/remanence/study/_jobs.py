@@ -1,0 +1,120 @@
+"""One job from start to end: train, evaluate, measure stability, certify.
+
+A stage whose file is there is not done again, so a job that was killed goes on where it was.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from remanence.evaluation import certify, evaluate, measure_stability
+from remanence.store import hold_directory, read_json, write_table
+from remanence.study._directory import StudyDirectory
+from remanence.study._plan import Job
+from remanence.study._records import (
+    Columns,
+    collect_rows,
+    record_certificate,
+    record_stability,
+)
+from remanence.study._status import Report, read_job_status, report_life
+from remanence.training import keep_compiled_programs, train
+
+
+def run_job(path: str | Path, job: Job) -> str:
+    """Do what is left of a job in the study at `path`, and return its state: done or failed.
+
+    A function of its arguments and the files alone, so that any executor can run it anywhere. What
+    goes wrong is in the job's status file. If another process is at this job, it is waited for.
+    """
+    keep_compiled_programs()
+    directory = StudyDirectory(Path(path))
+    status_path = directory.status_path(job)
+    with hold_directory(directory.lock_path(job), wait=True):
+        directory.remove_leftovers(job)
+        with report_life(status_path, job) as report:
+            for stage, work in _STAGES.items():
+                report.tell(stage=stage)
+                report.beat()
+                work(directory, job, report)
+        return read_job_status(status_path).state
+
+
+def _train(directory: StudyDirectory, job: Job, report: Report) -> None:
+    if not _is_trained(directory, job):
+        run = directory.open_run(job)
+        train(
+            job.make_environment(),
+            job.make_architecture(),
+            job.make_config(),
+            job.seeds,
+            out=run.path,
+            resume=run.exists,
+            on_iteration=lambda progress: report.tell(iteration=progress.iteration),
+        )
+    report.tell(iteration=job.num_iterations)
+
+
+def _is_trained(directory: StudyDirectory, job: Job) -> bool:
+    """Agents are the last that a training writes, and here none is stopped before its end."""
+    agents = directory.open_run(job).path / "agents"
+    return all((agents / f"seed-{seed}.safetensors").exists() for seed in job.seeds)
+
+
+def _evaluate(directory: StudyDirectory, job: Job, report: Report) -> None:
+    del report
+    path = directory.table_path("evaluations", job)
+    if path.exists():
+        return
+    run = directory.open_run(job)
+    episodes = evaluate(run.load_agents(), run.load_environment(), job.lengths).episodes
+    write_table(path, _label(job, len(episodes["agent"])) | _rename_agents(episodes))
+
+
+def _rename_agents(episodes: Columns) -> Columns:
+    return {"seed" if name == "agent" else name: column for name, column in episodes.items()}
+
+
+def _measure(directory: StudyDirectory, job: Job, report: Report) -> None:
+    del report
+    path = directory.table_path("stability", job)
+    if path.exists():
+        return
+    run = directory.open_run(job)
+    environment, _ = run.load_environment()
+    rows = [
+        record_stability(seed, measure_stability(agent, environment))
+        for seed, agent in run.load_agents().items()
+    ]
+    write_table(path, _label(job, len(rows)) | collect_rows(rows))
+
+
+def _certify(directory: StudyDirectory, job: Job, report: Report) -> None:
+    del report
+    path = directory.table_path("certificates", job)
+    if path.exists():
+        return
+    run = directory.open_run(job)
+    env = run.load_environment()
+    rows = []
+    for seed, agent in run.load_agents().items():
+        file = directory.certificate_path(job, seed)
+        if not file.exists():
+            certify(agent, env).save(file)
+        rows.append(record_certificate(seed, read_json(file)))
+    write_table(path, _label(job, len(rows)) | collect_rows(rows))
+
+
+def _label(job: Job, num_rows: int) -> Columns:
+    """The columns that every table begins with."""
+    labels = {"preset": job.preset, "network": job.network, "cell": job.cell}
+    return {name: np.full(num_rows, label) for name, label in labels.items()}
+
+
+_STAGES: dict[str, Callable[[StudyDirectory, Job, Report], None]] = {
+    "training": _train,
+    "evaluating": _evaluate,
+    "measuring stability": _measure,
+    "certifying": _certify,
+}

@@ -1,0 +1,118 @@
+"""What a study is: trainings and what is asked of their agents, as data, no code."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from remanence import envs
+from remanence.cells import registry as cell_registry
+from remanence.errors import InvalidOptionError
+from remanence.networks import ARCHITECTURES, Architecture, make_architecture
+from remanence.training import PPOConfig, change_config, get_preset
+
+PLAIN_NETWORK = "tmaze"
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One training of several seeds, and the lengths that its agents are then evaluated at.
+
+    `changes` are numbers of the preset's PPO that differ from the paper's.
+    """
+
+    id: str
+    preset: str
+    network: str
+    cell: str
+    seeds: Sequence[int]
+    num_iterations: int
+    lengths: Sequence[int]
+    changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
+
+    def __post_init__(self):
+        for option in ("seeds", "lengths"):
+            _check_numbers(option, getattr(self, option), lowest=0 if option == "seeds" else 1)
+            object.__setattr__(self, option, tuple(getattr(self, option)))
+        changes = self.changes
+        pairs = changes.items() if isinstance(changes, Mapping) else changes
+        object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))
+        # What cannot be trained, evaluated or certified shows here, before anything runs.
+        if get_preset(self.preset).environment != "tmaze":
+            raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
+        _ = cell_registry[self.cell]
+        self.make_architecture()
+        self.make_config()
+
+    def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
+        """The environment that the job trains on, and its parameters."""
+        preset = get_preset(self.preset)
+        return envs.make(preset.environment, **preset.environment_options)
+
+    def make_architecture(self) -> Architecture:
+        """The network that the job trains."""
+        return make_architecture(self.network, cell=self.cell)
+
+    def make_config(self) -> PPOConfig:
+        """The numbers that the job trains with."""
+        changes = dict(self.changes)
+        if "num_iterations" in changes:
+            raise InvalidOptionError("changes", changes, "num_iterations has a key of its own")
+        changes["num_iterations"] = self.num_iterations
+        return change_config(get_preset(self.preset).config, changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The job as JSON has it."""
+        fields = dataclasses.asdict(self)
+        return fields | {
+            "seeds": list(self.seeds),
+            "lengths": list(self.lengths),
+            "changes": dict(self.changes),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Jobs under one name; `note` says in a sentence how large it is and what it cannot show."""
+
+    name: str
+    profile: str
+    note: str
+    jobs: Sequence[Job]
+
+    def __post_init__(self):
+        object.__setattr__(self, "jobs", tuple(self.jobs))
+        if not self.jobs:
+            raise InvalidOptionError("trainings", [], "a study needs one or more")
+        ids = [job.id for job in self.jobs]
+        twice = sorted({id for id in ids if ids.count(id) > 1})
+        if twice:
+            raise InvalidOptionError("trainings", twice[0], "it is there twice")
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as `study.json` has it."""
+        jobs = [job.to_json() for job in self.jobs]
+        return {"name": self.name, "profile": self.profile, "note": self.note, "jobs": jobs}
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> "Study":
+        """The study that `to_json` wrote."""
+        jobs = [Job(**fields) for fields in found["jobs"]]
+        return Study(found["name"], found["profile"], found["note"], jobs)
+
+
+def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
+    """A job's id, such as tmaze-short-gru; with seeds if there are other jobs for others."""
+    own = network in ARCHITECTURES and ARCHITECTURES[network].cell == cell
+    model = cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
+    batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
+    return f"{preset}-{model}{batch}"
+
+
+def _check_numbers(option: str, numbers: Any, lowest: int) -> None:
+    whole = isinstance(numbers, list | tuple) and all(
+        isinstance(number, int) and not isinstance(number, bool) and number >= lowest
+        for number in numbers
+    )
+    if not whole or not numbers or len(set(numbers)) < len(numbers):
+        remedy = f"give whole numbers of {lowest} or more, each one once"
+        raise InvalidOptionError(option, numbers, remedy)

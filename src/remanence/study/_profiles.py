@@ -1,0 +1,120 @@
+"""Studies as files: TOML that a person reads, writes and copies."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from remanence._registry import check_options
+from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
+from remanence.evaluation import space_lengths
+from remanence.study._plan import PLAIN_NETWORK, Job, Study, name_job
+
+_PROFILES = Path(__file__).parent / "profiles"
+_STUDY_KEYS = ("name", "profile", "note", "lengths", "trainings")
+_TRAINING_KEYS = (
+    "presets",
+    "network",
+    "cells",
+    "seeds",
+    "seeds_per_job",
+    "num_iterations",
+    "changes",
+)
+
+
+def list_profiles(study: str) -> list[str]:
+    """The profiles that come with remanence, of the study of that name."""
+    return sorted(path.stem.removeprefix(f"{study}-") for path in _PROFILES.glob(f"{study}-*.toml"))
+
+
+def load_profile(study: str, profile: str) -> Study:
+    """A study in one of its sizes, or from a TOML file of the user's own."""
+    if profile.endswith(".toml"):
+        return _read_profile(Path(profile))
+    known = list_profiles(study)
+    if not known:
+        studies = {path.stem.rpartition("-")[0] for path in _PROFILES.glob("*.toml")}
+        raise UnknownNameError("study", study, studies)
+    if profile not in known:
+        raise UnknownNameError("profile", profile, known)
+    return _read_profile(_PROFILES / f"{study}-{profile}.toml")
+
+
+def _read_profile(path: Path) -> Study:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error})"
+        raise StoreError(path, problem, "check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StoreError(path, f"this is not TOML ({error})", "correct it") from error
+    _check_keys("a study", found, _STUDY_KEYS, optional=("note",))
+    lengths = _read_lengths(found["lengths"])
+    jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths)]
+    return Study(found["name"], found["profile"], found.get("note", ""), jobs)
+
+
+def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[Job]:
+    optional = ("network", "seeds_per_job", "changes")
+    _check_keys("a training", training, _TRAINING_KEYS, optional)
+    seeds = _read_seeds(training["seeds"])
+    size = training.get("seeds_per_job", len(seeds))
+    if not isinstance(size, int) or size < 1:
+        raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
+    network = training.get("network", PLAIN_NETWORK)
+    for preset in training["presets"]:
+        for cell in training["cells"]:
+            for start in range(0, len(seeds), size):
+                batch = seeds[start : start + size]
+                id = name_job(preset, network, cell, batch if size < len(seeds) else None)
+                yield Job(
+                    id=id,
+                    preset=preset,
+                    network=network,
+                    cell=cell,
+                    seeds=batch,
+                    num_iterations=training["num_iterations"],
+                    lengths=lengths,
+                    changes=training.get("changes", {}),
+                )
+
+
+def _read_seeds(given: Any) -> list[int]:
+    """A list, or a table of the first and the last."""
+    if isinstance(given, list):
+        return given
+    _check_keys("seeds", given, ("first", "last"))
+    _check_whole(given, ("first", "last"))
+    if given["first"] > given["last"]:
+        raise InvalidOptionError("seeds", given, "the first must not exceed the last")
+    return list(range(given["first"], given["last"] + 1))
+
+
+def _read_lengths(given: Any) -> list[int]:
+    """A list, or a table of the ends between which they are log-spaced, and some more."""
+    if isinstance(given, list):
+        return given
+    keys = ("shortest", "longest", "per_decade", "also")
+    _check_keys("lengths", given, keys, optional=("per_decade", "also"))
+    _check_whole(given, ("shortest", "longest", "per_decade"))
+    spaced = space_lengths(given["shortest"], given["longest"], given.get("per_decade", 10))
+    return sorted({*spaced, *given.get("also", [])})
+
+
+def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()) -> None:
+    if not isinstance(found, dict):
+        raise InvalidOptionError(owner, found, f"give a table of {', '.join(known)}")
+    check_options(owner, found, known)
+    for key in known:
+        if key not in found and key not in optional:
+            raise InvalidOptionError(key, None, f"{owner} needs it")
+        listed = key in ("presets", "cells", "trainings")
+        if listed and not isinstance(found[key], list):
+            raise InvalidOptionError(key, found[key], "give a list")
+
+
+def _check_whole(found: Mapping[str, Any], keys: Sequence[str]) -> None:
+    for key in keys:
+        if key in found and (not isinstance(found[key], int) or found[key] < 0):
+            raise InvalidOptionError(key, found[key], "use a whole number")

@@ -1,0 +1,80 @@
+"""Rows of a study's tables: what was found out of one agent, in plain columns."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from remanence.dynamics import VAA
+from remanence.evaluation import Horizons, LengthSet, name_stability
+
+Columns = dict[str, np.ndarray]
+Row = dict[str, Any]
+
+NONE = -1
+
+
+def collect_rows(rows: Sequence[Row]) -> Columns:
+    """Rows with the same names as columns."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def record_stability(seed: int, vaa: VAA) -> Row:
+    """A row of the table `stability`; a limit that is not known is NaN."""
+    return {
+        "seed": seed,
+        "vaa": vaa.value,
+        "vaa_limit": math.nan if vaa.limit is None else vaa.limit,
+        "settled": vaa.settled,
+        "stability": name_stability(vaa),
+    }
+
+
+def record_certificate(seed: int, found: Mapping[str, Any]) -> Row:
+    """A row of the table `certificates`, from a certificate as JSON; -1 stands for none.
+
+    A span counts the lengths from 1 on that are all right: 0 where that is undecided, and -1 where
+    it is every length.
+    """
+    bitwise, contraction = found["bitwise"], found["contraction"]
+    solved, optimal = (_read_horizons(bitwise[name]) for name in ("solved", "optimal"))
+    failure = bitwise["failures"]["solved"] or bitwise["failures"]["optimal"] or {}
+    closures = {cue["cue"]: cue for cue in bitwise["cues"]}
+    return {
+        "seed": seed,
+        "solved": solved.verdict,
+        "optimal": optimal.verdict,
+        "solved_span": _measure_span(solved),
+        "optimal_span": _measure_span(optimal),
+        "first_failure": failure.get("length", NONE),
+        "failure_kind": failure.get("kind", ""),
+        "transient_up": _or_none(closures[-1]["transient"]),
+        "transient_down": _or_none(closures[1]["transient"]),
+        "period_up": _or_none(closures[-1]["period"]),
+        "period_down": _or_none(closures[1]["period"]),
+        "merge": _or_none(bitwise["merge"]),
+        "distance": math.nan if bitwise["distance"] is None else bitwise["distance"],
+        "contraction": contraction["verdict"],
+        "contraction_same": _is_same(optimal, contraction["optimal"]),
+    }
+
+
+def _read_horizons(found: Any) -> Horizons:
+    return Horizons(None if found is None else LengthSet.from_json(found))
+
+
+def _measure_span(horizons: Horizons) -> int:
+    if horizons.lengths is None:
+        return 0
+    missing = horizons.lengths.first_missing
+    return NONE if missing is None else missing - 1
+
+
+def _is_same(optimal: Horizons, proved: Any) -> bool:
+    """Whether the lengths without waste are the same with rounding and without."""
+    return proved is not None and optimal.lengths == LengthSet.from_json(proved)
+
+
+def _or_none(number: int | None) -> int:
+    return NONE if number is None else number

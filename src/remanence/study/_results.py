@@ -1,0 +1,80 @@
+"""Tables over all jobs of a study, as DuckDB relations on its files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence.errors import StoreError, UnknownNameError
+from remanence.study._directory import StudyDirectory
+from remanence.study._plan import Job
+
+if TYPE_CHECKING:
+    import duckdb
+
+TABLES = ("summary", "outcomes", "evaluations", "stability", "certificates", "curves")
+
+_OUTCOMES = """
+select preset, network, cell, seed, length, avg("return") as "return",
+  case when bool_or("end" = 'timeout') then 'timeout'
+       when bool_or("end" = 'wrong') then 'random' else 'solved' end as outcome,
+  avg(num_steps) as num_steps
+from ({evaluations}) group by all order by all
+"""
+
+# 100 is the length at which the paper counts outcomes.
+_SUMMARY = """
+select preset, network, cell, count(*) as agents,
+  count(*) filter (stability = 'bistable') as bistable,
+  count(*) filter (outcome = 'solved') as solved_at_100,
+  count(*) filter (solved = 'every length') as solved_at_every_length
+from ({stability}) join ({certificates}) using (preset, network, cell, seed)
+left join (from ({outcomes}) where length = 100) using (preset, network, cell, seed)
+group by all order by preset desc, network desc, cell
+"""
+
+
+def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDBPyRelation":
+    """A table of the study in a directory, as far as there is one.
+
+    `evaluations` has a row for each episode, `outcomes` for each agent and length, `stability` and
+    `certificates` for each agent, `curves` for each seed and iteration, `summary` for each
+    training. `.fetchnumpy()`, `.df()`, `.pl()` or `.arrow()` of the relation turn it into columns
+    of those libraries, and `.filter`, `.aggregate` and the rest query it.
+    """
+    import duckdb  # slow to import, and needed by few
+
+    if table not in TABLES:
+        raise UnknownNameError("table", table, TABLES)
+    directory = StudyDirectory(Path(path))
+    query = _write_query(directory, table)
+    try:
+        return duckdb.connect().sql(query)
+    except duckdb.Error as error:
+        problem = f"a table cannot be read ({error})"
+        raise StoreError(directory.path, problem, "remove that file and run the study") from error
+
+
+def _write_query(directory: StudyDirectory, table: str) -> str:
+    if table == "summary":
+        parts = ("stability", "certificates", "outcomes")
+        return _SUMMARY.format(**{part: _write_query(directory, part) for part in parts})
+    if table == "outcomes":
+        return _OUTCOMES.format(evaluations=_write_query(directory, "evaluations"))
+    jobs = directory.read_study().jobs
+    found = [job for job in jobs if directory.table_path(table, job).exists()]
+    if not found:
+        remedy = "run the study, or wait for its first job"
+        raise StoreError(directory.path, f"there are no {table} yet", remedy)
+    return " union all by name ".join(_select(directory, table, job) for job in found)
+
+
+def _select(directory: StudyDirectory, table: str, job: Job) -> str:
+    source = f"from read_parquet({_quote(str(directory.table_path(table, job)))})"
+    if table != "curves":
+        return f"select * {source}"
+    labels = {"preset": job.preset, "network": job.network, "cell": job.cell}
+    columns = ", ".join(f"{_quote(label)} as {name}" for name, label in labels.items())
+    return f"select {columns}, * {source}"
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

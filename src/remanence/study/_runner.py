@@ -1,0 +1,127 @@
+"""Works through a study: whatever is killed on the way, running it again goes on."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from pathlib import Path
+from typing import Any
+
+from remanence.store import hold_directory
+from remanence.study._directory import StudyDirectory
+from remanence.study._jobs import run_job
+from remanence.study._plan import Job, Study
+from remanence.study._status import (
+    DONE,
+    FAILED,
+    RUNNING,
+    WAITING,
+    StudyStatus,
+    change_status,
+    read_job_status,
+    read_status,
+)
+from remanence.study._workers import open_workers
+
+MOST_ATTEMPTS = 3
+SECONDS_BETWEEN_LOOKS = 0.5
+
+OpenExecutor = Callable[[], contextlib.AbstractContextManager[Executor]]
+
+
+def run_study(
+    path: str | Path,
+    study: Study,
+    *,
+    open_executor: OpenExecutor = open_workers,
+    on_change: Callable[[StudyStatus], Any] = lambda status: None,
+) -> StudyStatus:
+    """Run what is left of a study in a directory, and return how it stands then.
+
+    `open_executor` opens a `concurrent.futures.Executor`, in any of its makes, as a context
+    manager; one that breaks, because a worker was killed, is opened anew, and what was under way is
+    tried again. A job that fails does not stop the others. `on_change` is told again and again how
+    far the study is.
+    """
+    directory = StudyDirectory(Path(path))
+    with hold_directory(directory.path):
+        directory.begin(study)
+        left = [job for job in study.jobs if not _is_done(directory, job)]
+        deaths: Counter[str] = Counter()
+        try:
+            while left:
+                _set_waiting(directory, left)
+                on_change(read_status(path))
+                with open_executor() as executor:
+                    lost = _work(directory, executor, left, on_change)
+                left = _choose_again(directory, lost, deaths)
+        finally:
+            # Nobody is at work any more, even if this is an interruption.
+            _set_waiting(directory, [job for job in study.jobs if _is_running(directory, job)])
+    status = read_status(path)
+    on_change(status)
+    return status
+
+
+def _work(
+    directory: StudyDirectory,
+    executor: Executor,
+    jobs: Sequence[Job],
+    on_change: Callable[[StudyStatus], Any],
+) -> list[Job]:
+    """Have jobs run until all are over; returns those whose worker was lost."""
+    futures: dict[Future[str], Job] = {}
+    lost = []
+    for job in jobs:
+        try:
+            futures[executor.submit(run_job, directory.path, job)] = job
+        except BrokenExecutor:
+            lost.append(job)
+    pending = set(futures)
+    try:
+        while pending:
+            over, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+            lost += [futures[future] for future in over if _settle(directory, futures, future)]
+            on_change(read_status(directory.path))
+    finally:
+        for future in pending:
+            future.cancel()
+    return lost
+
+
+def _settle(
+    directory: StudyDirectory, futures: dict[Future[str], Job], future: Future[str]
+) -> bool:
+    """Record a job that could not even say that it failed; returns whether its worker was lost."""
+    error = future.exception()
+    if error is not None and not isinstance(error, BrokenExecutor):
+        change_status(directory.status_path(futures[future]), state=FAILED, error=repr(error))
+    return isinstance(error, BrokenExecutor)
+
+
+def _choose_again(
+    directory: StudyDirectory, lost: Sequence[Job], deaths: Counter[str]
+) -> list[Job]:
+    """Of jobs whose workers were lost, those to try again: not one at which they always die."""
+    # If none was at work, the workers do not even start, which is the fault of all or of none.
+    suspects = [job for job in lost if _is_running(directory, job)] or lost
+    deaths.update(job.id for job in suspects)
+    for job in lost:
+        if deaths[job.id] >= MOST_ATTEMPTS:
+            error = f"its worker was killed, or died, {MOST_ATTEMPTS} times"
+            change_status(directory.status_path(job), state=FAILED, error=error)
+    return [job for job in lost if deaths[job.id] < MOST_ATTEMPTS]
+
+
+def _set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        change_status(directory.status_path(job), state=WAITING, error=None)
+
+
+def _is_done(directory: StudyDirectory, job: Job) -> bool:
+    status = read_job_status(directory.status_path(job))
+    return status.state == DONE and directory.has_results(job)
+
+
+def _is_running(directory: StudyDirectory, job: Job) -> bool:
+    return read_job_status(directory.status_path(job)).state == RUNNING

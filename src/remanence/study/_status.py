@@ -1,0 +1,159 @@
+"""How far a study is, by small files that are read as easily from another machine."""
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from remanence.errors import StoreError
+from remanence.store import read_json, write_json
+from remanence.study._directory import StudyDirectory
+from remanence.study._plan import Job, Study
+
+SECONDS_BETWEEN_BEATS = 2.0
+SECONDS_TO_SILENCE = 60.0
+
+WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+
+
+@dataclasses.dataclass(frozen=True)
+class JobStatus:
+    """What is known of a job; `seconds` are those of all its attempts.
+
+    `updated` moves on every few seconds while the job runs, whatever it is doing.
+    """
+
+    state: str = WAITING
+    stage: str = ""
+    iteration: int = 0
+    num_iterations: int = 0
+    started: str | None = None
+    updated: str | None = None
+    seconds: float = 0.0
+    error: str | None = None
+    host: str = ""
+    pid: int = 0
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long nothing has been heard of a job that runs."""
+        if self.state != RUNNING or self.updated is None:
+            return 0.0
+        then = datetime.datetime.fromisoformat(self.updated)
+        return max(0.0, (datetime.datetime.now(datetime.UTC) - then).total_seconds())
+
+    @property
+    def lost(self) -> bool:
+        """Whether it says that it runs and has been silent for so long that it does not."""
+        return self.silent_seconds > SECONDS_TO_SILENCE
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyStatus:
+    """The status of every job, by id and in the plan's order."""
+
+    study: Study
+    jobs: Mapping[str, JobStatus]
+
+    def list_jobs(self, state: str) -> list[str]:
+        """The ids of the jobs in one state."""
+        return [id for id, status in self.jobs.items() if status.state == state]
+
+    @property
+    def finished(self) -> bool:
+        """Whether all jobs are done."""
+        return len(self.list_jobs(DONE)) == len(self.jobs)
+
+
+def read_status(path: str | Path) -> StudyStatus:
+    """How far the study in a directory is, whoever works on it."""
+    directory = StudyDirectory(Path(path))
+    study = directory.read_study()
+    jobs = {job.id: read_job_status(directory.status_path(job)) for job in study.jobs}
+    return StudyStatus(study, jobs)
+
+
+def read_job_status(path: Path) -> JobStatus:
+    """What a status file says; one that is not there, or cannot be read, says nothing."""
+    try:
+        found = read_json(path)
+    except StoreError:
+        return JobStatus()
+    names = {field.name for field in dataclasses.fields(JobStatus)}
+    known = isinstance(found, dict) and found.keys() <= names
+    return JobStatus(**found) if known else JobStatus()
+
+
+def change_status(path: Path, **changes: Any) -> None:
+    """Rewrite a status file with some of its entries changed."""
+    changed = dataclasses.replace(read_job_status(path), updated=_now(), **changes)
+    write_json(path, dataclasses.asdict(changed))
+
+
+class Report:
+    """What a running job tells of itself; `beat` writes it down."""
+
+    def __init__(self, path: Path, job: Job):
+        self._path = path
+        self._began = time.monotonic()
+        earlier = read_job_status(path)
+        self._seconds_before = earlier.seconds
+        self._status = JobStatus(
+            state=RUNNING,
+            num_iterations=job.num_iterations,
+            started=earlier.started or _now(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+        )
+        self._lock = threading.Lock()
+
+    def tell(self, **changes: Any) -> None:
+        """Change what the next beat writes."""
+        with self._lock:
+            self._status = dataclasses.replace(self._status, **changes)
+
+    def beat(self) -> None:
+        """Write what is known now."""
+        with self._lock:
+            seconds = self._seconds_before + time.monotonic() - self._began
+            self._status = dataclasses.replace(
+                self._status, updated=_now(), seconds=round(seconds, 3)
+            )
+            write_json(self._path, dataclasses.asdict(self._status))
+
+
+@contextlib.contextmanager
+def report_life(path: Path, job: Job) -> Iterator[Report]:
+    """Keep a job's status file up to date, to its end: done, or failed and why."""
+    report = Report(path, job)
+    report.beat()
+    over = threading.Event()
+    pulse = threading.Thread(target=_beat_until, args=(over, report), daemon=True)
+    pulse.start()
+    try:
+        yield report
+        report.tell(state=DONE, stage="")
+    except Exception:
+        report.tell(state=FAILED, error=traceback.format_exc())
+    finally:
+        over.set()
+        pulse.join()
+    report.beat()
+
+
+def _beat_until(over: threading.Event, report: Report) -> None:
+    while not over.wait(SECONDS_BETWEEN_BEATS):
+        # A beat that cannot be written is not worth a training; the next one may be.
+        with contextlib.suppress(StoreError):
+            report.beat()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,47 @@
+"""Worker processes on this machine, which never outlive what started them."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing.connection import Connection
+
+from remanence.errors import InvalidOptionError
+
+
+@contextlib.contextmanager
+def open_workers(num_workers: int = 1) -> Iterator[Executor]:
+    """Processes that take jobs; they end with this block, or with this process, at once.
+
+    One is enough on most machines, since a training spreads its seeds over all cores.
+    """
+    if num_workers < 1:
+        raise InvalidOptionError("num_workers", num_workers, "use 1 or more")
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(
+        num_workers, mp_context=context, initializer=_live_while_open, initargs=(receiver,)
+    )
+    try:
+        yield pool
+    finally:
+        # Closed before the pool is shut down, which would wait for the jobs under way.
+        sender.close()
+        pool.shutdown(cancel_futures=True)
+        receiver.close()
+
+
+def _live_while_open(receiver: Connection) -> None:
+    """End this worker when the other end of a pipe closes, which a killed process does too."""
+    # Ctrl-C reaches all processes of a terminal; what it means is for the runner to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_when_closed, args=(receiver,), daemon=True).start()
+
+
+def _end_when_closed(receiver: Connection) -> None:
+    with contextlib.suppress(OSError):
+        receiver.poll(None)
+    os._exit(1)

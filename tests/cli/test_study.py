@@ -1,0 +1,106 @@
+"""`reproduce`, `status` and `results`, without a training."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from remanence.cli import main
+from remanence.store import read_table, write_json
+from remanence.study import StudyDirectory
+from tests.study.studies import write_profile, write_study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("study"))
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path, capsys):
+    out = tmp_path / "study"
+    main(["reproduce", "tmaze", "--profile", "laptop", "--out", str(out), "--dry-run"])
+    shown = capsys.readouterr().out
+    assert "tmaze-long-deep-mingru" in shown
+    assert "154 agents in 12 jobs" in shown
+    assert not out.exists()
+    main(
+        [
+            "reproduce",
+            "tmaze",
+            "--profile",
+            write_profile(tmp_path / "a.toml"),
+            "--dry-run",
+            "--json",
+        ]
+    )
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["estimates"].keys() == {job["id"] for job in plan["jobs"]}
+    assert plan["estimate"]["seconds"] > 0
+
+
+def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    gru, bmru = directory.read_study().jobs
+    running = {"state": "running", "stage": "training", "iteration": 2, "num_iterations": 3}
+    write_json(directory.status_path(gru), running)
+    failed = {"state": "failed", "error": "Traceback ...\nValueError: out of luck\n"}
+    write_json(directory.status_path(bmru), failed)
+    main(["status", str(path)])
+    shown = capsys.readouterr().out
+    assert "training, iteration 2/3" in shown
+    assert "tmaze-short-bmru: ValueError: out of luck" in shown
+    long_ago = running | {"updated": "2020-01-01T00:00:00+00:00"}
+    write_json(directory.status_path(gru), long_ago)
+    main(["status", str(path)])
+    assert "probably killed" in capsys.readouterr().out
+    main(["status", str(path), "--json"])
+    assert json.loads(capsys.readouterr().out)["jobs"]["tmaze-short-gru"]["lost"]
+
+
+def test_results_are_filtered_and_grouped(study, capsys):
+    query = ["--where", "length = 100 and cell = 'gru'", "--group-by", "cell", "outcome"]
+    main(["results", str(study), "outcomes", *query, "--format", "json"])
+    assert json.loads(capsys.readouterr().out) == [
+        {"cell": "gru", "outcome": "random", "rows": 1, "return": -0.1, "num_steps": 100.0},
+        {"cell": "gru", "outcome": "solved", "rows": 1, "return": 4.0, "num_steps": 100.0},
+    ]
+
+
+def test_results_in_every_format(study, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    main(["results", str(study)])
+    assert "solved at every length" in capsys.readouterr().out
+    main(["results", str(study), "stability", "--format", "csv"])
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["stability"] for row in rows] == ["bistable", "monostable"] * 2
+    for format in ("table", "csv", "json", "parquet"):
+        out = tmp_path / f"results.{format}"
+        main(["results", str(study), "stability", "--format", format, "--out", str(out)])
+        assert out.stat().st_size
+    assert read_table(tmp_path / "results.parquet")["vaa"].tolist() == [1.0, 0.5] * 2
+    main(["results", str(study), "stability", "--where", "vaa > 2"])
+    main(["results", str(study), "stability", "--where", "vaa > 2", "--format", "json"])
+    assert capsys.readouterr().out.endswith("[]\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["outcome"], "Did you mean 'outcomes'"),
+        (["outcomes", "--where", "lenght = 1"], '"lenght" not found'),
+        (["outcomes", "--where", "cell ="], "Parser Error"),
+        (["outcomes", "--where", "1 = 1; drop table x"], "Parser Error"),
+        (["outcomes", "--where", "length = 'long'"], "Conversion Error"),
+        (["outcomes", "--group-by", "sell"], "Did you mean 'cell'"),
+        (["outcomes", "--format", "xls"], "unknown format"),
+        (["outcomes", "--format", "parquet"], "--out"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(arguments, message, study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    with pytest.raises(SystemExit) as stop:
+        main(["results", str(study), *arguments])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err

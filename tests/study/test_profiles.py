@@ -1,0 +1,97 @@
+import dataclasses
+import itertools
+import json
+
+import pytest
+
+from remanence.errors import RemanenceError
+from remanence.study import Study, estimate, list_profiles, load_profile
+from tests.study.studies import PROFILE
+
+
+def count_agents(study: Study) -> int:
+    return sum(len(job.seeds) for job in study.jobs)
+
+
+@pytest.mark.parametrize("profile", list_profiles("tmaze"))
+def test_profiles_reach_from_2_to_a_million_and_survive_json(profile):
+    study = load_profile("tmaze", profile)
+    assert (study.name, study.profile) == ("tmaze", profile)
+    assert study.note
+    for job in study.jobs:
+        assert (min(job.lengths), max(job.lengths)) == (2, 10**6)
+        assert 100 in job.lengths
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_the_paper_s_study_is_the_paper_s():
+    study = load_profile("tmaze", "paper")
+    seeds: dict[tuple[str, str, str], list[int]] = {}
+    for job in study.jobs:
+        seeds.setdefault((job.preset, job.network, job.cell), []).extend(job.seeds)
+        assert job.make_config().num_iterations == 250
+        assert not job.changes
+    models = [("tmaze", cell) for cell in ("gru", "brc", "nbrc", "mingru", "bmru")]
+    models.append(("deep-mingru", "mingru"))
+    assert seeds.keys() == {
+        (preset, *model) for preset in ("tmaze-short", "tmaze-long") for model in models
+    }
+    assert all(found == list(range(1, 31)) for found in seeds.values())
+    ids = [job.id for job in study.jobs]
+    assert ids[0] == "tmaze-short-gru"
+    assert ids[-1] == "tmaze-long-deep-mingru-s21-30"
+
+
+def test_estimates_grow_with_what_is_to_be_done():
+    costs = [estimate(load_profile("tmaze", name).jobs, 2) for name in ("smoke", "laptop", "paper")]
+    for less, more in itertools.pairwise(costs):
+        assert less.seconds < more.seconds
+        assert less.disk_bytes < more.disk_bytes
+    job = load_profile("tmaze", "smoke").jobs[0]
+    small = dataclasses.replace(job, changes={"num_envs": 2})
+    assert estimate([small], 2).seconds < estimate([job], 2).seconds
+    assert estimate([job], 4).seconds < estimate([job], 2).seconds
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"gru"', '"gruu"', "Did you mean 'gru'"),
+        ('"tmaze-short"', '"tmaze-shirt"', "Did you mean 'tmaze-short'"),
+        ('"tmaze-short"', '"lookup-tree"', "a study is of T-mazes"),
+        ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
+        ("num_envs = 4", "num_iterations = 4", "a key of its own"),
+        ("num_iterations = 3", "num_iterations = 0", "num_iterations = 0"),
+        ("num_iterations = 3", "", "num_iterations = None"),
+        ("num_iterations = 3", "iterations = 3", "Did you mean 'num_iterations'"),
+        ("[1, 2]", "[1, 1]", "each one once"),
+        ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
+        ("[1, 2]", '"1-2"', "a table of first, last"),
+        ("[2, 100]", "[0]", "of 1 or more"),
+        ("[2, 100]", '{ shortest = "2", longest = 3 }', "shortest = '2'"),
+        ('["gru", "bmru"]', '"gru"', "give a list"),
+        ('["gru", "bmru"]', '["gru", "gru"]', "it is there twice"),
+        ('"tiny"', "tiny", "this is not TOML"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told(old, new, message, tmp_path):
+    assert old in PROFILE
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE.replace(old, new))
+    with pytest.raises(RemanenceError) as told:
+        load_profile("tmaze", str(path))
+    assert message in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("study", "profile", "message"),
+    [
+        ("tmase", "smoke", "Did you mean 'tmaze'"),
+        ("tmaze", "laptob", "Did you mean 'laptop'"),
+        ("tmaze", "nowhere.toml", "cannot be read"),
+    ],
+)
+def test_an_unknown_name_is_told(study, profile, message):
+    with pytest.raises(RemanenceError) as told:
+        load_profile(study, profile)
+    assert message in str(told.value)

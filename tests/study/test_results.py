@@ -1,0 +1,67 @@
+"""Tables over all jobs, against the same put together by hand."""
+
+import numpy as np
+import pytest
+
+from remanence.errors import StoreError, UnknownNameError
+from remanence.store import read_table
+from remanence.study import StudyDirectory, load_profile, load_results
+from tests.study.studies import write_study
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("study's"))
+
+
+def test_outcomes_are_what_the_two_episodes_say(path):
+    study = StudyDirectory(path).read_study()
+    expected = set()
+    for job in study.jobs:
+        table = read_table(StudyDirectory(path).table_path("evaluations", job))
+        for seed in job.seeds:
+            for length in job.lengths:
+                mine = (table["seed"] == seed) & (table["length"] == length)
+                ends = set(table["end"][mine])
+                outcome = "solved" if ends == {"right"} else "random"
+                outcome = "timeout" if "timeout" in ends else outcome
+                mean = float(np.mean(table["return"][mine]))
+                expected.add((job.cell, seed, length, round(mean, 9), outcome))
+    found = load_results(path, "outcomes").fetchall()
+    assert {(r[2], r[3], r[4], round(r[5], 9), r[6]) for r in found} == expected
+    assert len(found) == len(expected)
+    assert {r[6] for r in found} == {"solved", "random", "timeout"}
+
+
+def test_the_summary_counts_agents(path):
+    rows = load_results(path, "summary").fetchall()
+    assert rows == [
+        ("tmaze-short", "tmaze", "bmru", 2, 1, 0, 1),
+        ("tmaze-short", "tmaze", "gru", 2, 1, 1, 1),
+    ]
+
+
+def test_curves_know_which_training_they_are_of(path):
+    table = load_results(path, "curves").fetchnumpy()
+    assert set(table["cell"].tolist()) == {"gru", "bmru"}
+    assert set(table["preset"].tolist()) == {"tmaze-short"}
+    np.testing.assert_allclose(table["return"], [1.0, 2.0, 1.0, 2.0])
+
+
+def test_a_table_that_is_not_there_is_told(path, tmp_path):
+    with pytest.raises(UnknownNameError, match="outcomes"):
+        load_results(path, "outcome")
+    with pytest.raises(StoreError, match="there is no study here"):
+        load_results(tmp_path)
+    StudyDirectory(tmp_path).begin(load_profile("tmaze", "smoke"))
+    with pytest.raises(StoreError, match="no evaluations yet"):
+        load_results(tmp_path)
+
+
+def test_a_broken_table_is_named(tmp_path):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    file = directory.table_path("stability", directory.read_study().jobs[0])
+    file.write_bytes(b"half of it")
+    with pytest.raises(StoreError, match=file.name):
+        load_results(path, "stability")

@@ -1,0 +1,223 @@
+"""A tiny study from start to end, and what happens to it when things go wrong."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pathlib import Path
+
+import pytest
+
+from remanence.errors import StoreError
+from remanence.store import hold_directory
+from remanence.study import Study, StudyDirectory, load_results, read_status, run_study
+from tests.study.studies import (
+    assert_same_tables,
+    load_tiny,
+    open_threads,
+    run_here,
+    write_profile,
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Study:
+    return load_tiny(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module")
+def whole(study, tmp_path_factory) -> Path:
+    """The study as it is when nothing goes wrong."""
+    path = tmp_path_factory.mktemp("whole") / "study"
+    assert run_here(path, study).finished
+    return path
+
+
+@pytest.fixture
+def copy(whole, tmp_path) -> Path:
+    return shutil.copytree(whole, tmp_path / "study")
+
+
+class NoExecutor(Executor):
+    """Takes no work."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        raise AssertionError("there is nothing left to do")
+
+
+class BrokenAtFirst(Executor):
+    """Loses the first so many jobs that are submitted, over all of its openings."""
+
+    def __init__(self, num_losses: int):
+        self.num_losses = num_losses
+        self.submitted = []
+
+    @contextlib.contextmanager
+    def open(self):
+        with open_threads() as self.inner:
+            yield self
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.submitted.append(args[1].id)
+        if len(self.submitted) > self.num_losses:
+            return self.inner.submit(fn, *args, **kwargs)
+        future: Future[str] = Future()
+        future.set_exception(BrokenExecutor("killed"))
+        return future
+
+
+def list_times(path: Path) -> dict[str, int]:
+    files = [file for file in path.rglob("*") if file.is_file() and file.name != ".lock"]
+    return {str(file.relative_to(path)): file.stat().st_mtime_ns for file in files}
+
+
+def test_a_study_from_start_to_end(whole, study):
+    assert len(load_results(whole, "evaluations").fetchall()) == 2 * 2 * 2 * 2
+    assert len(load_results(whole, "curves").fetchall()) == 2 * 2 * 3
+    assert {row[2] for row in load_results(whole, "stability").fetchall()} == {"gru", "bmru"}
+    for job in study.jobs:
+        for seed in job.seeds:
+            assert StudyDirectory(whole).certificate_path(job, seed).exists()
+    described = StudyDirectory(whole).read_description()
+    assert described["jobs"][0]["id"] == "tmaze-short-gru"
+    assert described.keys() >= {"command", "versions", "machine", "python", "started"}
+
+
+def test_what_is_done_is_not_done_again(copy, study):
+    before = list_times(copy)
+    assert run_study(copy, study, open_executor=lambda: NoExecutor()).finished
+    assert list_times(copy) == before
+
+
+def test_only_what_is_missing_is_done(copy, study, whole):
+    gru = study.jobs[0]
+    StudyDirectory(copy).table_path("certificates", gru).unlink()
+    StudyDirectory(copy).certificate_path(gru, 2).unlink()
+    before = list_times(copy)
+    assert run_here(copy, study).finished
+    changed = {name for name, when in list_times(copy).items() if before.get(name) != when}
+    assert changed == {
+        "certificates/tmaze-short-gru.parquet",
+        "certificates/tmaze-short-gru/seed-2.json",
+        "status/tmaze-short-gru.json",
+    }
+    assert_same_tables(copy, whole)
+
+
+def test_a_broken_run_does_not_stop_the_rest(copy, study, whole):
+    directory = StudyDirectory(copy)
+    for job in study.jobs:
+        directory.table_path("evaluations", job).unlink()
+    agent = directory.open_run(study.jobs[0]).path / "agents" / "seed-1.safetensors"
+    agent.write_bytes(agent.read_bytes()[:-5])
+    status = run_here(copy, study)
+    assert status.list_jobs("failed") == ["tmaze-short-gru"]
+    assert status.list_jobs("done") == ["tmaze-short-bmru"]
+    assert "Traceback" in (status.jobs["tmaze-short-gru"].error or "")
+    assert "seed-1.safetensors" in (status.jobs["tmaze-short-gru"].error or "")
+    shutil.copy(whole / agent.relative_to(copy), agent)
+    assert run_here(copy, study).finished
+    assert_same_tables(copy, whole)
+
+
+def test_lost_workers_are_replaced(copy, study):
+    StudyDirectory(copy).table_path("stability", study.jobs[1]).unlink()
+    executor = BrokenAtFirst(2)
+    assert run_study(copy, study, open_executor=executor.open).finished
+    assert executor.submitted == ["tmaze-short-bmru"] * 3
+
+
+def test_a_job_at_which_workers_always_die_is_given_up(copy, study):
+    for job in study.jobs:
+        StudyDirectory(copy).table_path("stability", job).unlink()
+    executor = BrokenAtFirst(1000)
+    status = run_study(copy, study, open_executor=executor.open)
+    assert len(executor.submitted) == 6
+    assert status.list_jobs("failed") == [job.id for job in study.jobs]
+    assert "3 times" in (status.jobs["tmaze-short-gru"].error or "")
+
+
+def test_the_second_runner_is_refused(copy, study):
+    with hold_directory(copy), pytest.raises(StoreError, match="another process"):
+        run_here(copy, study)
+
+
+def test_another_plan_is_refused(copy, study):
+    other = Study("tmaze", "tiny", study.note, study.jobs[:1])
+    with pytest.raises(StoreError, match="of another size"):
+        run_here(copy, other)
+
+
+def begin(out: Path, profile: Path) -> subprocess.Popen[bytes]:
+    """`remanence reproduce` as a process of its own, at work in others."""
+    command = [sys.executable, "-m", "remanence.cli", "reproduce", "tmaze"]
+    command += ["--profile", write_profile(profile), "--out", str(out)]
+    source = str(Path(__file__).parents[2] / "src")
+    # A cache of its own: a kill may leave a part of a compiled program there.
+    compiled = profile.parent / "compiled"
+    if not compiled.exists():
+        shutil.copytree(os.environ["JAX_COMPILATION_CACHE_DIR"], compiled)
+    environment = os.environ | {
+        "PYTHONPATH": source,
+        "JAX_COMPILATION_CACHE_DIR": str(compiled),
+    }
+    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+
+def wait_for_work(out: Path, life: subprocess.Popen[bytes]) -> int | None:
+    """Wait until a job runs in a living worker and return its process; None if all is over."""
+    while life.poll() is None:
+        with contextlib.suppress(StoreError):
+            for job in read_status(out).jobs.values():
+                if job.state == "running" and is_alive(job.pid):
+                    return job.pid
+        time.sleep(0.01)
+    return None
+
+
+def is_alive(process: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, 0)
+        return True
+    return False
+
+
+def await_end(process: int) -> bool:
+    deadline = time.monotonic() + 30
+    while is_alive(process) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(process)
+
+
+def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path):
+    """SIGKILL of the runner, SIGKILL of a worker, Ctrl-C: each at a random moment of the work."""
+    out, profile = tmp_path / "study", tmp_path / "tiny.toml"
+    moments = random.Random()
+    runner = begin(out, profile)
+    worker = wait_for_work(out, runner)
+    assert worker, "the study was over before its runner could be killed"
+    time.sleep(moments.uniform(0, 1))
+    runner.kill()
+    runner.wait()
+    assert await_end(worker), "a worker outlived its runner"
+    runner = begin(out, profile)
+    worker = wait_for_work(out, runner)
+    assert worker, "the study was over before a worker could be killed"
+    time.sleep(moments.uniform(0, 1))
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(worker, signal.SIGKILL)
+    assert await_end(worker)
+    worker = wait_for_work(out, runner)
+    assert worker, "no worker came in place of the one that was killed"
+    runner.send_signal(signal.SIGINT)
+    assert runner.wait() == 130
+    assert await_end(worker), "a worker outlived its runner"
+    assert not read_status(out).list_jobs("running")
+    assert run_here(out, study).finished
+    assert_same_tables(out, whole)
+    assert not list(out.rglob(".*.part"))

@@ -1,0 +1,68 @@
+import dataclasses
+import datetime
+import time
+
+import pytest
+
+from remanence.study import JobStatus, StudyStatus, estimate_seconds_left, load_profile
+from remanence.study import _status as status_module
+from remanence.study._status import read_job_status, report_life
+
+STUDY = load_profile("tmaze", "smoke")
+JOB = STUDY.jobs[0]
+
+
+def test_a_job_is_heard_of_while_it_does_not_come_to_speak(tmp_path, monkeypatch):
+    monkeypatch.setattr(status_module, "SECONDS_BETWEEN_BEATS", 0.01)
+    path = tmp_path / "status.json"
+    with report_life(path, JOB):
+        heard = {read_job_status(path).updated}
+        deadline = time.monotonic() + 20
+        while len(heard) < 3 and time.monotonic() < deadline:
+            heard.add(read_job_status(path).updated)
+        assert read_job_status(path).state == "running"
+    assert len(heard) >= 3
+    assert read_job_status(path).state == "done"
+
+
+def test_a_failure_is_recorded_and_the_next_attempt_forgets_it(tmp_path):
+    path = tmp_path / "status.json"
+    with report_life(path, JOB):
+        raise ValueError("out of luck")
+    failed = read_job_status(path)
+    assert failed.state == "failed"
+    assert "ValueError: out of luck" in (failed.error or "")
+    with report_life(path, JOB):
+        time.sleep(0.01)
+    done = read_job_status(path)
+    assert (done.state, done.error, done.started) == ("done", None, failed.started)
+    assert done.seconds >= failed.seconds + 0.01
+
+
+def test_a_file_that_cannot_be_read_says_nothing(tmp_path):
+    path = tmp_path / "status.json"
+    assert read_job_status(path) == JobStatus()
+    for text in ("{", "[]", '{"unknown": 1}'):
+        path.write_text(text)
+        assert read_job_status(path) == JobStatus()
+
+
+@pytest.mark.parametrize(("minutes", "state", "lost"), [(5, "running", True), (5, "done", False)])
+def test_a_job_that_has_been_silent_is_lost(minutes, state, lost):
+    then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=minutes)
+    status = JobStatus(state=state, updated=then.isoformat())
+    assert status.lost == lost
+    assert not dataclasses.replace(status, updated=None).lost
+
+
+def test_the_time_left_shrinks_and_follows_the_pace():
+    def left(*jobs: JobStatus) -> float:
+        ids = [job.id for job in STUDY.jobs]
+        return estimate_seconds_left(StudyStatus(STUDY, dict(zip(ids, jobs, strict=True))))
+
+    waiting, done = JobStatus(), JobStatus(state="done", seconds=40.0)
+    half = JobStatus(state="running", iteration=10, seconds=20.0)
+    assert left(waiting, waiting) > left(half, waiting) > left(done, waiting) > left(done, half)
+    assert left(done, done) == 0
+    slow = dataclasses.replace(done, seconds=400.0)
+    assert left(slow, waiting) > 2 * left(done, waiting)
