@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         evaluation,
         figures,
         networks,
+        report,
         store,
         training,
     )
@@ -33,6 +34,7 @@ __all__ = [
     "evaluation",
     "figures",
     "networks",
+    "report",
     "store",
     "training",
 ]
