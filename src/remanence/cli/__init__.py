@@ -10,6 +10,7 @@ from remanence.cli._demo import Demo
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
+from remanence.cli._report import Report
 from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
@@ -18,6 +19,7 @@ COMMANDS = {
     "evaluate": Evaluate,
     "certify": Certify,
     "check": Check,
+    "report": Report,
     "play": Play,
     "networks": Networks,
     "demo": Demo,

@@ -80,9 +80,7 @@ def _draw_note(axes: Axes, x: float, text: str, colour: str) -> None:
     axes.text(x - 0.5, 0.75, text, fontsize=8, va="center", bbox=_box(colour))
 
 
-def _draw_horizon(
-    axes: Axes, start: float, end: float, y: float, text: str, colour: str
-) -> None:
+def _draw_horizon(axes: Axes, start: float, end: float, y: float, text: str, colour: str) -> None:
     ends: Sequence[tuple[float, float]] = ((start, y), (end - 0.6, y))
     arrow = FancyArrowPatch(*ends, arrowstyle="<|-|>", mutation_scale=9, color=colour)
     axes.add_patch(arrow)

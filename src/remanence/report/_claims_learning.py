@@ -1,0 +1,183 @@
+"""Claims about learning curves and outcomes at length 100, of nonlinear models."""
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import Claim, Finding, claims, decide, share, tell
+from remanence.report._tables import find_agents
+
+PLACE = "THG in nonlinear RNNs"
+NEARLY_OPTIMAL = 3.8
+FEW_ITERATIONS = 10
+LITTLE_SPREAD, LARGE_SPREAD = 0.2, 0.4
+
+
+def find_curves(tables: Tables, preset: str) -> tuple[Columns, np.ndarray]:
+    """An agent for each row of the second: its return at every iteration of all."""
+    curves = tables["curves"]
+    curves = select_rows(curves, preset=preset, parallelizable=False)
+    if not count_rows(curves):
+        return {}, np.zeros((0, 0))
+    agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
+    parts = [select_rows(curves, job=job, seed=seed)["return"] for job, seed in agents]
+    shortest = min(map(len, parts))
+    return {"agent": np.array(agents)}, np.stack([part[:shortest] for part in parts])
+
+
+def judge_fast_learning(tables: Tables) -> Finding:
+    """Iterations until a short-trained model is nearly optimal."""
+    agents, returns = find_curves(tables, "tmaze-short")
+    if not agents:
+        return Finding("no short-trained models", None)
+    reached = returns >= NEARLY_OPTIMAL
+    first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, np.inf)
+    soon = first <= FEW_ITERATIONS
+    words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
+    return Finding(f"{words} (median: iteration {np.median(first):g})", decide(_most(soon), agents))
+
+
+def judge_short_spread(tables: Tables) -> Finding:
+    """Spread between short-trained models when they have learned."""
+    agents, returns = find_curves(tables, "tmaze-short")
+    if not agents:
+        return Finding("no short-trained models", None)
+    mean, spread = _measure_end(returns)
+    words = f"return {mean:.2f}, σ between models {spread:.2f} at the end of training"
+    return Finding(words, decide(spread <= LITTLE_SPREAD, agents))
+
+
+def judge_long_struggle(tables: Tables) -> Finding:
+    """Mean and spread of long-trained models at the end."""
+    agents, returns = find_curves(tables, "tmaze-long")
+    if not agents:
+        return Finding("no long-trained models", None)
+    mean, spread = _measure_end(returns)
+    words = f"return {mean:.2f}, σ between models {spread:.2f} at the end of training"
+    return Finding(words, decide(mean < NEARLY_OPTIMAL and spread >= LARGE_SPREAD, agents))
+
+
+def judge_equal_shares(tables: Tables) -> Finding:
+    """Shares of both trainings that solve length 100."""
+    short, long = _find_both(tables)
+    gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
+    return Finding(_tell_both(short, long, "solved", "solve it"), decide(gap <= 0.15, short, long))
+
+
+def judge_exploration(tables: Tables) -> Finding:
+    """Timeouts at length 100 of both trainings."""
+    short, long = _find_both(tables)
+    agrees = share(long, "outcome", "timeout") > share(short, "outcome", "timeout")
+    return Finding(_tell_both(short, long, "timeout", "time out"), decide(agrees, short, long))
+
+
+def judge_short_arrive(tables: Tables) -> Finding:
+    """How many short-trained models reach the end of length 100."""
+    short, _ = _find_both(tables)
+    arrived = _arrive(short)
+    words = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
+    return Finding(words, decide(count_rows(arrived) > count_rows(short) / 2, short))
+
+
+def judge_halves(tables: Tables) -> Finding:
+    """How the short-trained models that arrive decide."""
+    arrived = _arrive(_find_both(tables)[0])
+    solved = share(arrived, "outcome", "solved")
+    words = f"of those that reach the end, {tell(arrived, 'outcome', 'solved')} decide right"
+    return Finding(words, decide(1 / 3 <= solved <= 2 / 3, arrived))
+
+
+def _find_both(tables: Tables) -> tuple[Columns, Columns]:
+    return (
+        find_agents(tables, preset="tmaze-short", parallelizable=False),
+        find_agents(tables, preset="tmaze-long", parallelizable=False),
+    )
+
+
+def _arrive(models: Columns) -> Columns:
+    return keep_rows(models, models["outcome"] != "timeout")
+
+
+def _tell_both(short: Columns, long: Columns, outcome: str, verb: str) -> str:
+    parts = (tell(short, "outcome", outcome), tell(long, "outcome", outcome))
+    return f"short-trained: {parts[0]} {verb}; long-trained: {parts[1]}"
+
+
+def _measure_end(returns: np.ndarray) -> tuple[float, float]:
+    """Mean, and spread between agents, of the last tenth of training."""
+    end = returns[:, -max(1, returns.shape[1] // 10) :].mean(axis=1)
+    return float(end.mean()), float(end.std())
+
+
+def _most(flags: np.ndarray) -> bool:
+    return bool(flags.mean() > 0.5)
+
+
+claims.register(
+    "fast-learning",
+    Claim(
+        "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
+        "training steps […]",
+        PLACE,
+        f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} "
+        "iterations",
+        judge_fast_learning,
+    ),
+)
+claims.register(
+    "short-spread",
+    Claim(
+        "[…] with almost no variance.",
+        PLACE,
+        f"σ between models at the end of training is at most {LITTLE_SPREAD}",
+        judge_short_spread,
+    ),
+)
+claims.register(
+    "long-struggle",
+    Claim(
+        "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
+        "high variance.",
+        PLACE,
+        f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
+        f"at least {LARGE_SPREAD}",
+        judge_long_struggle,
+    ),
+)
+claims.register(
+    "equal-shares",
+    Claim(
+        "The proportion of models that solve the task [length 100] is almost equivalent for the "
+        "two categories.",
+        PLACE,
+        "the shares that solve length 100 differ by at most 15 points",
+        judge_equal_shares,
+    ),
+)
+claims.register(
+    "exploration",
+    Claim(
+        "Training on the large T-maze size provides little advantage […], and it even leads to "
+        "difficulties related to exploration.",
+        PLACE,
+        "long-trained models time out at length 100 more often than short-trained ones",
+        judge_exploration,
+    ),
+)
+claims.register(
+    "short-arrive",
+    Claim(
+        "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
+        PLACE,
+        "more than half of them do not time out at length 100",
+        judge_short_arrive,
+    ),
+)
+claims.register(
+    "halves",
+    Claim(
+        "[…] with half making the correct decision and the other half behaving at random.",
+        PLACE,
+        "between a third and two thirds of those that arrive solve length 100",
+        judge_halves,
+    ),
+)
