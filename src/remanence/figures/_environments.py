@@ -43,7 +43,7 @@ def _draw_tmaze(axes: Axes) -> None:
 
 def _draw_tree(axes: Axes) -> None:
     axes.set_title("B   LookupTreeMaze", loc="left")
-    left = 0.0
+    left = end = 0.0
     for number, (length, goal, index) in enumerate(
         zip(TREE_LENGTHS, TREE_GOALS, TREE_INDICES, strict=True), start=1
     ):

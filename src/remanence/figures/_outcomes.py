@@ -20,7 +20,7 @@ def draw_outcomes(tables: Tables) -> Figure:
     models = keep_rows(models, models["outcome"] != "")
     presets = order(models["preset"].tolist(), TRAININGS)
     with mpl.rc_context(STYLE):
-        figure = make_figure(5.5, 5.6)
+        figure = make_figure(6.2, 5.8)
         bars, scatter = figure.subplots(2, 1, height_ratios=(2, 3))
         for place, preset in enumerate(presets):
             shift = (place - (len(presets) - 1) / 2) * 0.4
@@ -28,16 +28,17 @@ def draw_outcomes(tables: Tables) -> Figure:
             _draw_bars(bars, trained, preset, shift)
             _draw_marks(scatter, trained, preset, shift)
         length = f" {models['length'][0]:,}" if count_rows(models) else ""
-        bars.set(ylabel="number of models", title=f"A  Outcome at length{length}")
+        bars.set(ylabel="number of models")
+        bars.set_title(f"A  Outcome at length{length}", loc="left")
         bars.margins(y=0.2)
-        bars.legend(loc="upper left")
-        scatter.set(title="B  Outcome and stability")
+        scatter.set_title("B  Outcome and stability", loc="left")
         scatter.set(yticks=range(len(STABILITY)), yticklabels=list(STABILITY))
         scatter.set(ylim=(-0.5, len(STABILITY) - 0.5))
         scatter.axhline(0.5, color=GREY, linewidth=0.6, linestyle=":")
         for axes in (bars, scatter):
             axes.set(xticks=range(len(OUTCOMES)), xticklabels=list(OUTCOMES.values()))
             axes.set(xlim=(-0.5, len(OUTCOMES) - 0.5))
+        figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=2)
         _explain_marks(scatter, models)
     return figure
 

@@ -2,8 +2,10 @@
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from remanence.figures._columns import Columns, Tables, count_rows, keep_rows, select_rows
@@ -75,8 +77,9 @@ def _lasts(agent: Columns) -> bool:
 
 def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
     colour = _find_colour(agent)
-    if not np.any(agent["kind"] != ""):
-        axes.text(1, row, "undecided", fontsize=5, va="center", color=GREY)
+    if not count_rows(keep_rows(agent, agent["share"] > 0)):
+        mark = "x" if np.any(agent["kind"] == "solved") else "$?$"
+        axes.plot(1, row, mark, color=GREY, markersize=3, markeredgewidth=0.7)
     for kind, shade in SHADES.items():
         stretches = select_rows(agent, kind=kind)
         # A length is a whole number, and its bar reaches half-way to its neighbours.
@@ -93,9 +96,13 @@ def _find_colour(agent: Columns) -> str:
 
 
 def _explain(figure: Figure) -> None:
-    handles = [
+    handles: list[Artist] = [
         Patch(color=look.colour, alpha=shade, label=f"{look.name}, {words}")
         for look in STABILITY.values()
         for shade, words in ((1.0, "no wasted step"), (SHADES["solved"], "right arm"))
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8)
+    handles += [
+        Line2D([], [], marker=mark, color=GREY, linestyle="none", markersize=4, label=words)
+        for mark, words in (("x", "no length"), ("$?$", "undecided"))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)

@@ -57,9 +57,14 @@ def _judge(claim: Claim, tables: Tables) -> Finding:
         return Finding(f"could not be judged: {type(error).__name__}: {error}", None)
 
 
-def decide(agrees: bool | np.bool, *groups: Columns, fewest: int = FEWEST_MODELS) -> bool | None:
-    """`agrees`, unless one of the groups of models that it rests on is too small."""
-    return bool(agrees) if all(count_rows(group) >= fewest for group in groups) else None
+def conclude(
+    ours: str, agrees: bool | np.bool, *groups: Columns, fewest: int = FEWEST_MODELS
+) -> Finding:
+    """A finding, without a verdict if one of the groups of models that it rests on is too small."""
+    sizes = [count_rows(group) for group in groups]
+    if not any(sizes):
+        return Finding("there are no such models in this study", None)
+    return Finding(ours, bool(agrees) if min(sizes) >= fewest else None)
 
 
 def count(models: Columns, name: str, value: object = True) -> int:
@@ -71,6 +76,11 @@ def share(models: Columns, name: str, value: object = True) -> float:
     """Which part of the models has that value; NaN of none."""
     number = count_rows(models)
     return count(models, name, value) / number if number else float("nan")
+
+
+def show(number: float) -> str:
+    """Two decimals, or a dash where there is nothing to average."""
+    return "–" if np.isnan(number) else f"{number:,.2f}"
 
 
 def tell(models: Columns, name: str, value: object = True) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.report._claims import Claim, Finding, claims, decide, share, tell
+from remanence.report._claims import Claim, Finding, claims, conclude, share, show, tell
 from remanence.report._tables import find_agents
 
 PLACE = "THG in nonlinear RNNs"
@@ -17,7 +17,7 @@ def find_curves(tables: Tables, preset: str) -> tuple[Columns, np.ndarray]:
     curves = tables["curves"]
     curves = select_rows(curves, preset=preset, parallelizable=False)
     if not count_rows(curves):
-        return {}, np.zeros((0, 0))
+        return {}, np.full((1, 1), np.nan)  # of no agent nothing is known
     agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
     parts = [select_rows(curves, job=job, seed=seed)["return"] for job, seed in agents]
     shortest = min(map(len, parts))
@@ -27,47 +27,41 @@ def find_curves(tables: Tables, preset: str) -> tuple[Columns, np.ndarray]:
 def judge_fast_learning(tables: Tables) -> Finding:
     """Iterations until a short-trained model is nearly optimal."""
     agents, returns = find_curves(tables, "tmaze-short")
-    if not agents:
-        return Finding("no short-trained models", None)
     reached = returns >= NEARLY_OPTIMAL
     first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, np.inf)
     soon = first <= FEW_ITERATIONS
     words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
-    return Finding(f"{words} (median: iteration {np.median(first):g})", decide(_most(soon), agents))
+    return conclude(f"{words} (median: iteration {np.median(first):g})", _most(soon), agents)
 
 
 def judge_short_spread(tables: Tables) -> Finding:
     """Spread between short-trained models when they have learned."""
     agents, returns = find_curves(tables, "tmaze-short")
-    if not agents:
-        return Finding("no short-trained models", None)
     mean, spread = _measure_end(returns)
-    words = f"return {mean:.2f}, σ between models {spread:.2f} at the end of training"
-    return Finding(words, decide(spread <= LITTLE_SPREAD, agents))
+    words = f"return {show(mean)}, σ between models {show(spread)} at the end of training"
+    return conclude(words, spread <= LITTLE_SPREAD, agents)
 
 
 def judge_long_struggle(tables: Tables) -> Finding:
     """Mean and spread of long-trained models at the end."""
     agents, returns = find_curves(tables, "tmaze-long")
-    if not agents:
-        return Finding("no long-trained models", None)
     mean, spread = _measure_end(returns)
-    words = f"return {mean:.2f}, σ between models {spread:.2f} at the end of training"
-    return Finding(words, decide(mean < NEARLY_OPTIMAL and spread >= LARGE_SPREAD, agents))
+    words = f"return {show(mean)}, σ between models {show(spread)} at the end of training"
+    return conclude(words, mean < NEARLY_OPTIMAL and spread >= LARGE_SPREAD, agents)
 
 
 def judge_equal_shares(tables: Tables) -> Finding:
     """Shares of both trainings that solve length 100."""
     short, long = _find_both(tables)
     gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
-    return Finding(_tell_both(short, long, "solved", "solve it"), decide(gap <= 0.15, short, long))
+    return conclude(_tell_both(short, long, "solved", "solve it"), gap <= 0.15, short, long)
 
 
 def judge_exploration(tables: Tables) -> Finding:
     """Timeouts at length 100 of both trainings."""
     short, long = _find_both(tables)
     agrees = share(long, "outcome", "timeout") > share(short, "outcome", "timeout")
-    return Finding(_tell_both(short, long, "timeout", "time out"), decide(agrees, short, long))
+    return conclude(_tell_both(short, long, "timeout", "time out"), agrees, short, long)
 
 
 def judge_short_arrive(tables: Tables) -> Finding:
@@ -75,7 +69,7 @@ def judge_short_arrive(tables: Tables) -> Finding:
     short, _ = _find_both(tables)
     arrived = _arrive(short)
     words = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
-    return Finding(words, decide(count_rows(arrived) > count_rows(short) / 2, short))
+    return conclude(words, count_rows(arrived) > count_rows(short) / 2, short)
 
 
 def judge_halves(tables: Tables) -> Finding:
@@ -83,7 +77,7 @@ def judge_halves(tables: Tables) -> Finding:
     arrived = _arrive(_find_both(tables)[0])
     solved = share(arrived, "outcome", "solved")
     words = f"of those that reach the end, {tell(arrived, 'outcome', 'solved')} decide right"
-    return Finding(words, decide(1 / 3 <= solved <= 2 / 3, arrived))
+    return conclude(words, 1 / 3 <= solved <= 2 / 3, arrived)
 
 
 def _find_both(tables: Tables) -> tuple[Columns, Columns]:
@@ -126,7 +120,8 @@ claims.register(
 claims.register(
     "short-spread",
     Claim(
-        "[…] with almost no variance.",
+        "The models trained on shorter T-mazes learn an optimal policy […] with almost no "
+        "variance.",
         PLACE,
         f"σ between models at the end of training is at most {LITTLE_SPREAD}",
         judge_short_spread,
@@ -175,7 +170,8 @@ claims.register(
 claims.register(
     "halves",
     Claim(
-        "[…] with half making the correct decision and the other half behaving at random.",
+        "[Most reach the end,] with half making the correct decision and the other half behaving "
+        "at random.",
         PLACE,
         "between a third and two thirds of those that arrive solve length 100",
         judge_halves,

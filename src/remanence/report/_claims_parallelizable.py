@@ -3,7 +3,17 @@
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.report._claims import Claim, Finding, Judge, claims, count, decide, share, tell
+from remanence.report._claims import (
+    Claim,
+    Finding,
+    Judge,
+    claims,
+    conclude,
+    count,
+    share,
+    show,
+    tell,
+)
 from remanence.report._claims_stability import FEWEST_COUNTED, compare_counts
 from remanence.report._tables import find_agents
 
@@ -16,7 +26,7 @@ def judge_fewer_learn(tables: Tables) -> Finding:
     """Shares of both trainings that solve what they were trained on."""
     short, long = _find_both(tables, parallelizable=True)
     agrees = share(long, "learned") < share(short, "learned")
-    return Finding(_tell_learned(short, long), decide(agrees, short, long))
+    return conclude(_tell_learned(short, long), agrees, short, long)
 
 
 def judge_learned_counts(tables: Tables) -> Finding:
@@ -29,7 +39,7 @@ def judge_learned_counts(tables: Tables) -> Finding:
     ]
     words = _tell_learned(*groups.values()) + "".join(f"; p = {chance:.2g}" for chance in chances)
     agrees = min(chances, default=0) >= 0.05
-    return Finding(words, decide(agrees, *groups.values(), fewest=FEWEST_COUNTED))
+    return conclude(words, agrees, *groups.values(), fewest=FEWEST_COUNTED)
 
 
 def judge_mingru_longer(tables: Tables) -> Finding:
@@ -38,7 +48,7 @@ def judge_mingru_longer(tables: Tables) -> Finding:
     solved = [tell(models, "outcome_longest", "solved") for models in (short, long)]
     agrees = not any(count(models, "outcome_longest", "solved") for models in (short, long))
     words = f"{solved[0]} short-trained and {solved[1]} long-trained solve the longest"
-    return Finding(words, decide(agrees, short, long))
+    return conclude(words, agrees, short, long)
 
 
 def judge_mingru_shorter(tables: Tables) -> Finding:
@@ -46,7 +56,7 @@ def judge_mingru_shorter(tables: Tables) -> Finding:
     models = find_agents(tables, preset="tmaze-long", model="mingru")
     agrees = count(models, "solves_shorter") == 0
     words = f"{tell(models, 'solves_shorter')} long-trained solve all shorter lengths"
-    return Finding(words, decide(agrees, models))
+    return conclude(words, agrees, models)
 
 
 def judge_bmru_everywhere(tables: Tables) -> Finding:
@@ -58,7 +68,7 @@ def judge_bmru_everywhere(tables: Tables) -> Finding:
         f"of those that learned, certified for every length: {forever[0]} short-trained, "
         f"{forever[1]} long-trained"
     )
-    return Finding(words, decide(agrees, *groups))
+    return conclude(words, agrees, *groups)
 
 
 def judge_bmru_at_once(tables: Tables) -> Finding:
@@ -68,7 +78,7 @@ def judge_bmru_at_once(tables: Tables) -> Finding:
     longest = int(models["transient"].max()) if count_rows(models) else -1
     at_once = int(np.count_nonzero(models["transient"] <= 1))
     words = f"{at_once} of {count_rows(models)} settle within one step (slowest: {longest})"
-    return Finding(words, decide(at_once == count_rows(models), models))
+    return conclude(words, at_once == count_rows(models), models)
 
 
 def judge_kinds(tables: Tables) -> Finding:
@@ -81,23 +91,23 @@ def judge_kinds(tables: Tables) -> Finding:
         f"{tell(linear, 'stability', 'monostable')} minGRUs are monostable; "
         f"{tell(bmru, 'stability', 'bistable')} BMRUs that learned are bistable"
     )
-    return Finding(words, decide(agrees, linear, bmru))
+    return conclude(words, agrees, linear, bmru)
 
 
 def judge_deep_better(tables: Tables) -> Finding:
     """Mean returns of small and deep minGRUs beyond their training's lengths."""
     small, deep = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
     means = [_average(models, "return_beyond") for models in (small, deep)]
-    words = f"mean return beyond length 3: {means[0]:.2f} (small), {means[1]:.2f} (deep)"
-    return Finding(words, decide(0 < means[1] - means[0] < FAR, small, deep))
+    words = f"mean return beyond length 3: {show(means[0])} (small), {show(means[1])} (deep)"
+    return conclude(words, 0 < means[1] - means[0] < FAR, small, deep)
 
 
 def judge_deep_below(tables: Tables) -> Finding:
     """Deep minGRUs and BMRUs at the longest maze."""
     deep, bmru = (find_agents(tables, preset="tmaze-short", model=it) for it in _RIVALS)
     means = [_average(models, "return_longest") for models in (deep, bmru)]
-    words = f"mean return at the longest maze: {means[0]:.2f} (deep minGRU), {means[1]:.2f} (BMRU)"
-    return Finding(words, decide(means[1] - means[0] >= FAR, deep, bmru))
+    words = f"return at the longest: {show(means[0])} (deep minGRU), {show(means[1])} (BMRU)"
+    return conclude(words, means[1] - means[0] >= FAR, deep, bmru)
 
 
 def judge_simple_first(tables: Tables) -> Finding:
@@ -109,7 +119,7 @@ def judge_simple_first(tables: Tables) -> Finding:
     words = (
         f"length 100 is solved by {parts[0]} short-trained bistable models, {parts[1]} long-trained"
     )
-    return Finding(words, decide(agrees, short, long))
+    return conclude(words, agrees, short, long)
 
 
 _MINGRUS = ("mingru", "deep-mingru")
@@ -148,19 +158,20 @@ _register(
 )
 _register(
     "learned-counts",
-    "[…] (23/90) […] (90/90) […]",
+    "Fewer models solve the task when trained on long-horizon (23/90) than on short horizon "
+    "(90/90).",
     "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
     judge_learned_counts,
 )
 _register(
     "mingru-longer",
-    "Monostable minGRU fails to generalize on […] longer mazes […]",
+    "Monostable minGRU fails to generalize on […] longer mazes.",
     "no minGRU of either training solves the longest maze",
     judge_mingru_longer,
 )
 _register(
     "mingru-shorter",
-    "[…] either shorter or […]",
+    "Monostable minGRU fails to generalize on […] shorter […] mazes.",
     "no long-trained minGRU solves all lengths below 100",
     judge_mingru_shorter,
 )
@@ -192,7 +203,7 @@ _register(
 )
 _register(
     "deep-below",
-    "[…] it remains significantly below the capabilities of the small multistable network, which "
+    "It remains significantly below the capabilities of the small multistable network, which "
     "achieves true THG.",
     f"at the longest maze the BMRU's mean return is at least {FAR:g} higher",
     judge_deep_below,

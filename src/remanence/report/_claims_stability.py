@@ -4,7 +4,17 @@ import numpy as np
 from scipy import stats
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.report._claims import Claim, Finding, Judge, claims, count, decide, share, tell
+from remanence.report._claims import (
+    Claim,
+    Finding,
+    Judge,
+    claims,
+    conclude,
+    count,
+    share,
+    show,
+    tell,
+)
 from remanence.report._tables import find_agents
 
 PLACE = "The role of multistability in THG"
@@ -19,21 +29,21 @@ def compare_counts(found: int, total: int, paper: tuple[int, int]) -> float:
     """The p-value of Fisher's exact test that both counts come from one proportion."""
     number, size = paper
     table = [[found, total - found], [number, size - number]]
-    return float(stats.fisher_exact(table).pvalue)
+    return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def judge_monostable_fail(tables: Tables) -> Finding:
     """Short-trained monostable models that solve length 100."""
     models = _find(tables, "tmaze-short", "monostable")
     solved = count(models, "outcome", "solved")
-    return Finding(f"{tell(models, 'outcome', 'solved')} do", decide(solved == 0, models))
+    return conclude(f"{tell(models, 'outcome', 'solved')} do", solved == 0, models)
 
 
 def judge_bistable_solve(tables: Tables) -> Finding:
     """Short-trained bistable models that solve length 100."""
     models = _find(tables, "tmaze-short", "bistable")
     agrees = share(models, "outcome", "solved") > 0.5
-    return Finding(f"{tell(models, 'outcome', 'solved')} do", decide(agrees, models))
+    return conclude(f"{tell(models, 'outcome', 'solved')} do", agrees, models)
 
 
 def judge_necessary(tables: Tables) -> Finding:
@@ -42,7 +52,7 @@ def judge_necessary(tables: Tables) -> Finding:
     models = keep_rows(models, models["certified"] != "")
     forever = tell(models, "certified", "every length")
     words = f"{forever} monostable models are certified for every length"
-    return Finding(words, decide(count(models, "certified", "every length") == 0, models))
+    return conclude(words, count(models, "certified", "every length") == 0, models)
 
 
 def judge_two_ways(tables: Tables) -> Finding:
@@ -50,14 +60,14 @@ def judge_two_ways(tables: Tables) -> Finding:
     models = find_agents(tables, preset="tmaze-long", parallelizable=False, outcome="solved")
     kinds = {kind: count(models, "stability", kind) for kind in ("monostable", "bistable")}
     words = " and ".join(f"{number} {kind}" for kind, number in kinds.items())
-    return Finding(f"{words} ones solve it", decide(min(kinds.values()) > 0, models))
+    return conclude(f"{words} ones solve it", min(kinds.values()) > 0, models)
 
 
 def judge_fewer_bistable(tables: Tables) -> Finding:
     """Shares of bistable models of both trainings."""
     short, long = (_find(tables, preset) for preset in PAPER_BISTABLE)
     agrees = share(long, "stability", "bistable") < share(short, "stability", "bistable")
-    return Finding(_tell_bistable(short, long), decide(agrees, short, long))
+    return conclude(_tell_bistable(short, long), agrees, short, long)
 
 
 def judge_bistable_counts(tables: Tables) -> Finding:
@@ -72,7 +82,7 @@ def judge_bistable_counts(tables: Tables) -> Finding:
     ]
     words = _tell_bistable(*groups.values()) + "".join(f"; p = {chance:.2g}" for chance in chances)
     agrees = min(chances, default=0) >= 0.05
-    return Finding(words, decide(agrees, *groups.values(), fewest=FEWEST_COUNTED))
+    return conclude(words, agrees, *groups.values(), fewest=FEWEST_COUNTED)
 
 
 def judge_short_lasting(tables: Tables) -> Finding:
@@ -81,7 +91,7 @@ def judge_short_lasting(tables: Tables) -> Finding:
     agrees = share(models, "outcome_longest", "solved") > 0.5
     words = f"{tell(models, 'outcome_longest', 'solved')} solve length {_find_longest(models):,}"
     certified = f"{count(models, 'certified', 'every length')} are certified for every length"
-    return Finding(f"{words}; {certified}", decide(agrees, models))
+    return conclude(f"{words}; {certified}", agrees, models)
 
 
 def judge_every_cell(tables: Tables) -> Finding:
@@ -93,15 +103,15 @@ def judge_every_cell(tables: Tables) -> Finding:
         for cell, group in zip(CELLS, groups, strict=True)
     ]
     agrees = all(share(group, "outcome_longest", "solved") > 0.5 for group in groups)
-    return Finding("; ".join(parts), decide(agrees, *groups))
+    return conclude("; ".join(parts), agrees, *groups)
 
 
 def judge_to_random(tables: Tables) -> Finding:
     """Mean return of short-trained monostable models at the longest maze."""
     models = _find(tables, "tmaze-short", "monostable")
     mean = float(np.mean(models["return_longest"])) if count_rows(models) else np.nan
-    words = f"mean return {mean:.2f} at length {_find_longest(models):,}"
-    return Finding(words, decide(abs(mean - COIN_FLIP) <= NEAR_COIN_FLIP, models))
+    words = f"mean return {show(mean)} at length {_find_longest(models):,}"
+    return conclude(words, abs(mean - COIN_FLIP) <= NEAR_COIN_FLIP, models)
 
 
 def judge_long_monostable(tables: Tables) -> Finding:
@@ -109,7 +119,7 @@ def judge_long_monostable(tables: Tables) -> Finding:
     models = _find(tables, "tmaze-long", "monostable")
     solved = tell(models, "outcome_longest", "solved")
     agrees = count(models, "outcome_longest", "solved") == 0
-    return Finding(f"{solved} solve length {_find_longest(models):,}", decide(agrees, models))
+    return conclude(f"{solved} solve length {_find_longest(models):,}", agrees, models)
 
 
 def judge_long_longer(tables: Tables) -> Finding:
@@ -117,7 +127,7 @@ def judge_long_longer(tables: Tables) -> Finding:
     models = _find_able(tables)
     agrees = share(models, "solves_longer") > 0.5
     words = f"of those that solve 100, {tell(models, 'solves_longer')} solve all longer lengths"
-    return Finding(words, decide(agrees, models))
+    return conclude(words, agrees, models)
 
 
 def judge_long_shorter(tables: Tables) -> Finding:
@@ -125,7 +135,7 @@ def judge_long_shorter(tables: Tables) -> Finding:
     models = _find_able(tables)
     agrees = share(models, "solves_shorter", False) > 0.5
     words = f"of those that solve 100, {tell(models, 'solves_shorter', False)} fail on a shorter"
-    return Finding(words, decide(agrees, models))
+    return conclude(words, agrees, models)
 
 
 def judge_slow_transients(tables: Tables) -> Finding:
@@ -133,8 +143,8 @@ def judge_slow_transients(tables: Tables) -> Finding:
     groups = [_find(tables, preset, "bistable") for preset in PAPER_BISTABLE]
     groups = [keep_rows(it, np.isfinite(it["transient"])) for it in groups]
     medians = [np.median(it["transient"]) if count_rows(it) else np.nan for it in groups]
-    words = f"median {medians[0]:,.0f} steps (short-trained) and {medians[1]:,.0f} (long-trained)"
-    return Finding(words, decide(medians[1] >= 2 * medians[0], *groups))
+    words = f"median steps: {show(medians[0])} (short-trained), {show(medians[1])} (long-trained)"
+    return conclude(words, medians[1] >= 2 * medians[0], *groups)
 
 
 def judge_short_better(tables: Tables) -> Finding:
@@ -143,7 +153,7 @@ def judge_short_better(tables: Tables) -> Finding:
     agrees = share(short, "certified", "every length") > share(long, "certified", "every length")
     parts = (tell(short, "certified", "every length"), tell(long, "certified", "every length"))
     words = f"certified for every length: {parts[0]} short-trained, {parts[1]} long-trained"
-    return Finding(words, decide(agrees, short, long))
+    return conclude(words, agrees, short, long)
 
 
 def _find(tables: Tables, preset: str, stability: str | None = None) -> Columns:
@@ -178,7 +188,7 @@ _register(
 )
 _register(
     "bistable-solve",
-    "[…] whereas most bistable models do.",
+    "No monostable model […] solves the long one, whereas most bistable models do.",
     "more than half of them solve length 100",
     judge_bistable_solve,
 )
@@ -197,13 +207,14 @@ _register(
 )
 _register(
     "fewer-bistable",
-    "Fewer models reached bistability in this case [trained on length 100] […]",
+    "Fewer models reached bistability in this case [trained on length 100].",
     "a smaller share of the long-trained models is bistable",
     judge_fewer_bistable,
 )
 _register(
     "bistable-counts",
-    "[…] (57/90 for the short T-maze vs 36/90 for the long one).",
+    "Fewer models reached bistability in this case (57/90 for the short T-maze vs 36/90 for the "
+    "long one).",
     "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
     judge_bistable_counts,
 )
@@ -215,8 +226,8 @@ _register(
 )
 _register(
     "every-cell",
-    "[…] this property is independent on model type: the same observation can be made for GRU, "
-    "BRC and nBRC.",
+    "[Bistability leads to generalization, and] this property is independent on model type: the "
+    "same observation can be made for GRU, BRC and nBRC.",
     "so it is for each of the three cells",
     judge_every_cell,
 )
@@ -234,13 +245,14 @@ _register(
 )
 _register(
     "long-longer",
-    "[…] whereas multistable models maintain their ability to generalize on longer mazes […]",
+    "Multistable models maintain their ability to generalize on longer mazes […]",
     "more than half of the long-trained bistable models that solve 100 solve all longer lengths",
     judge_long_longer,
 )
 _register(
     "long-shorter",
-    "[…] but not on shorter T-mazes.",
+    "Multistable models maintain their ability to generalize on longer mazes, but not on shorter "
+    "T-mazes.",
     "more than half of the long-trained bistable models that solve 100 fail on a shorter length",
     judge_long_shorter,
 )

@@ -34,6 +34,7 @@ from remanence.report import (
 )
 from remanence.report._claims import VERDICTS, Finding, claims, judge_claims
 from remanence.report._records import Job, Records, name_model, read_records
+from remanence.report._states import tabulate_states
 from remanence.report._tables import derive_tables
 from remanence.store import write_text
 
@@ -71,9 +72,10 @@ def write_report(study: str | Path, out: str | Path | None = None) -> Report:
     study = Path(study)
     records = read_records(study)
     tables = derive_tables(records)
+    states, problems = tabulate_states(records, tables["models"])
     path = study / "report.html" if out is None else Path(out)
-    report = Report(path, judge_claims(tables), records.problems)
-    pictures = list(draw_pictures(tables, path.parent / "figures"))
+    report = Report(path, judge_claims(tables), (*records.problems, *problems))
+    pictures = list(draw_pictures({**tables, "states": states}, path.parent / "figures"))
     write_text(path, _render(records, tables, report, pictures))
     return report
 
@@ -108,7 +110,7 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
     return environment.get_template("report.html.j2").render(
         plan=_complete(records.plan),
         jobs=[_describe_job(records, job) for job in records.jobs],
-        problems=records.problems,
+        problems=report.problems,
         failures=_list_failures(records),
         num_agents=count_rows(tables["models"]),
         claims=[(claims[name], finding) for name, finding in report.findings.items()],
@@ -171,7 +173,7 @@ def _certify(records: Records, tables: Tables, job: Job) -> list[dict[str, Any]]
     return rows
 
 
-def _tell(certificate: dict[str, Any]) -> dict[str, str]:
+def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
     bitwise, contraction = certificate["bitwise"], certificate["contraction"]
     failure = bitwise["failures"]["solved"] or bitwise["failures"]["optimal"]
     settled = [

@@ -54,7 +54,7 @@ def read_records(path: Path) -> Records:
     if not isinstance(plan, dict) or plan.get("format") != FORMAT or "jobs" not in plan:
         remedy = "use the version that wrote it"
         raise StoreError(path / "study.json", "not a study that this version reads", remedy)
-    problems: list[str] = []
+    problems = [absence for job in plan["jobs"] for absence in _find_absent(path, job)]
     return Records(
         path,
         plan,
@@ -68,6 +68,11 @@ def read_records(path: Path) -> Records:
 def locate_agent(path: Path, job: str, seed: int) -> Path:
     """The file of an agent's weights."""
     return path / "runs" / job / "agents" / f"seed-{seed}.safetensors"
+
+
+def explain(path: Path, what: str, error: Exception) -> str:
+    """What is missing and why; paths as they are within the study, wherever that lies."""
+    return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
 
 
 def name_model(job: Job) -> str:
@@ -99,10 +104,12 @@ def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> C
     """A table of all jobs, with the columns that all of them have."""
     parts = []
     for job in jobs:
+        if not _locate(path, job, table).exists():
+            continue
         try:
-            part = _read_part(path, job, table)
+            part = _read_part(_locate(path, job, table), job, table)
         except StoreError as error:
-            problems.append(_explain(path, f"{job['id']}: no {table}", error))
+            problems.append(explain(path, f"{job['id']}: no {table}", error))
             continue
         parts.append(part)
         problems += _find_missing_seeds(job, table, part)
@@ -112,9 +119,18 @@ def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> C
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _read_part(path: Path, job: Job, table: str) -> Columns:
-    home = path / "runs" / job["id"] / "curves.parquet"
-    file = home if table == "curves" else path / table / f"{job['id']}.parquet"
+def _locate(path: Path, job: Job, table: str) -> Path:
+    if table == "curves":
+        return path / "runs" / job["id"] / "curves.parquet"
+    return path / table / f"{job['id']}.parquet"
+
+
+def _find_absent(path: Path, job: Job) -> list[str]:
+    absent = [table for table in NEEDED if not _locate(path, job, table).exists()]
+    return [f"{job['id']}: no {', no '.join(absent)}."] if absent else []
+
+
+def _read_part(file: Path, job: Job, table: str) -> Columns:
     columns = read_table(file)
     missing = [name for name in NEEDED[table] if name not in columns]
     if missing:
@@ -136,11 +152,6 @@ def _read_part(path: Path, job: Job, table: str) -> Columns:
     return keep_rows(words | named, known)
 
 
-def _explain(path: Path, what: str, error: Exception) -> str:
-    """What is missing and why; paths as they are within the study, wherever that lies."""
-    return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
-
-
 def _find_missing_seeds(job: Job, table: str, columns: Columns) -> list[str]:
     missing = sorted(set(job["seeds"]) - set(columns["seed"].tolist()))
     seeds = ", ".join(map(str, missing))
@@ -157,4 +168,4 @@ def _read_certificates(
                 yield (job["id"], seed), read_json(home / f"seed-{seed}.json")
             except RemanenceError as error:
                 what = f"{job['id']}: no certificate of seed {seed}"
-                problems.append(_explain(path, what, error))
+                problems.append(explain(path, what, error))

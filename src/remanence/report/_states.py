@@ -1,6 +1,7 @@
 """How the states of two typical bistable agents evolve after each cue."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,18 +9,25 @@ from remanence import envs
 from remanence.dynamics import list_cycle
 from remanence.errors import RemanenceError
 from remanence.evaluation import make_idle_map
-from remanence.figures import TRAININGS, Columns, count_rows, keep_rows, order, select_rows
+from remanence.figures import TRAININGS, Columns, keep_rows, order, select_rows
 from remanence.networks import Agent, read_origin
-from remanence.report._records import IDENTITY, Records, locate_agent
+from remanence.report._records import IDENTITY, Records, explain, locate_agent
 
 NUM_STEPS = 100
 
 
-def tabulate_states(records: Records, models: Columns) -> Columns:
-    """A row for each step, unit and cue, of one agent of each training."""
-    parts = list(_list_parts(records, models))
+def tabulate_states(records: Records, models: Columns) -> tuple[Columns, list[str]]:
+    """A row for each step, unit and cue, of one agent of each training, and what went wrong."""
+    parts, problems = [], []
+    for preset in order(models["preset"].tolist(), TRAININGS):
+        for chosen in _list_rows(choose_typical(models, preset)):
+            try:
+                parts.append(_follow(records, chosen))
+            except RemanenceError as error:
+                what = f"{chosen['job']}: no states of seed {chosen['seed']}"
+                problems.append(explain(records.path, what, error))
     names = parts[0] if parts else ()
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}, problems
 
 
 def choose_typical(models: Columns, preset: str) -> Columns:
@@ -30,18 +38,13 @@ def choose_typical(models: Columns, preset: str) -> Columns:
     return keep_rows(candidates, ranking[(len(ranking) - 1) // 2 :][:1])
 
 
-def _list_parts(records: Records, models: Columns) -> Iterator[Columns]:
-    for preset in order(models["preset"].tolist(), TRAININGS):
-        chosen = choose_typical(models, preset)
-        if count_rows(chosen):
-            try:
-                yield _follow(records, {name: column[0] for name, column in chosen.items()})
-            except RemanenceError:
-                continue  # the figure goes without this agent, whose records say what is broken
+def _list_rows(columns: Columns) -> list[dict[str, Any]]:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _follow(records: Records, chosen: dict) -> Columns:
-    path = locate_agent(records.path, str(chosen["job"]), int(chosen["seed"]))
+def _follow(records: Records, chosen: Mapping[str, Any]) -> Columns:
+    path = locate_agent(records.path, chosen["job"], chosen["seed"])
     environment, _ = envs.restore(read_origin(path)["environment"])
     step, starts = make_idle_map(Agent.load(path), environment)
     orbits = np.stack([list_cycle(step, start, NUM_STEPS) for start in starts])

@@ -8,7 +8,6 @@ import numpy as np
 from remanence.evaluation import LengthSet
 from remanence.figures import Columns, Tables, keep_rows, select_rows
 from remanence.report._records import IDENTITY, Records
-from remanence.report._states import tabulate_states
 
 PROBE = 100
 TRAINED_LENGTHS = {"tmaze-short": (1, 3), "tmaze-long": (100, 100)}
@@ -26,11 +25,11 @@ Key = tuple[str, int]
 
 
 def derive_tables(records: Records) -> Tables:
-    """`models`, `outcomes`, `curves`, `lengths` and `states`, as `remanence.figures` has them."""
+    """`models`, `outcomes`, `curves` and `lengths`, as `remanence.figures` has them."""
     stability = _list_by_agent(records.tables["stability"])
     outcomes = list(_list_outcomes(records.tables["evaluations"], stability))
     models = list(_list_models(records, stability, outcomes))
-    tables = {
+    return {
         "models": _stack(models, MODEL_COLUMNS),
         "outcomes": _stack(outcomes, OUTCOME_COLUMNS),
         "curves": records.tables["curves"],
@@ -38,7 +37,6 @@ def derive_tables(records: Records) -> Tables:
             [row for model in models for row in _list_lengths(records, model)], LENGTH_COLUMNS
         ),
     }
-    return tables | {"states": tabulate_states(records, tables["models"])}
 
 
 def _stack(rows: list[Row], names: tuple[str, ...]) -> Columns:
@@ -99,16 +97,16 @@ def _summarize(preset: str, rows: list[Row]) -> Row:
     """What an agent does at length 100, at the longest, at shorter, longer and trained ones."""
     rows = sorted(rows, key=lambda row: row["length"])
     solved = {row["length"]: row["outcome"] == "solved" for row in rows}
-    probe = min(rows, key=lambda row: abs(np.log(row["length"] / PROBE)), default=None)
-    near = probe is not None and abs(probe["length"] - PROBE) <= 0.1 * PROBE
+    probes = [row for row in rows if abs(row["length"] - PROBE) <= 0.1 * PROBE]
+    probe = min(probes, key=lambda row: abs(row["length"] - PROBE), default={})
     low, high = TRAINED_LENGTHS.get(preset, (PROBE, PROBE))
     trained = [length for length in solved if low <= length <= high]
-    if not trained and near:
+    if not trained and low == PROBE and probe:
         trained = [probe["length"]]
     beyond = [row["return"] for row in rows if row["length"] > high]
     return {
-        "length": probe["length"] if near else PROBE,
-        "outcome": probe["outcome"] if near else "",
+        "length": probe.get("length", PROBE),
+        "outcome": probe.get("outcome", ""),
         "longest": rows[-1]["length"] if rows else 0,
         "outcome_longest": rows[-1]["outcome"] if rows else "",
         "return_longest": rows[-1]["return"] if rows else np.nan,
