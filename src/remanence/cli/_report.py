@@ -34,8 +34,11 @@ class Report:
 
         keep_compiled_programs()
         written = write_report(self.study, self.out)
-        findings = {name: dataclasses.asdict(it) for name, it in written.findings.items()}
         if self.json:
+            findings = {
+                name: {"ours": finding.ours, "verdict": finding.verdict}
+                for name, finding in written.findings.items()
+            }
             print(json.dumps({"out": str(written.path), "findings": findings}))
             return
         for verdict, number in written.count_verdicts().items():

@@ -32,10 +32,10 @@ def draw_environments(tables: Tables) -> Figure:
 
 def _draw_tmaze(axes: Axes) -> None:
     axes.set_title("A   T-maze", loc="left")
-    _draw_maze(axes, 0, TMAZE_LENGTH, goal=1)
-    _draw_agent(axes, 0)
-    _draw_note(axes, 0, "cue σ = ↑", ORANGE)
-    _draw_horizon(axes, 0, TMAZE_LENGTH - 1, -1.0, "horizon T", GREY)
+    _draw_maze(axes, 0.0, TMAZE_LENGTH, goal=1)
+    _draw_agent(axes, 0.0)
+    _draw_note(axes, 0.0, "cue σ = ↑", ORANGE)
+    _draw_horizon(axes, 0.0, TMAZE_LENGTH - 1.0, -1.0, "horizon T", GREY)
     axes.text(TMAZE_LENGTH + 0.1, 1, "+4", color=GREEN, va="center", weight="bold")
     axes.text(TMAZE_LENGTH + 0.1, -1, "−0.1", color=RED, va="center", weight="bold")
     axes.set(xlim=(-0.8, 13), ylim=(-1.9, 1.9))
@@ -53,8 +53,8 @@ def _draw_tree(axes: Axes) -> None:
         end = left + length - 1
         left += length + 1.0
     axes.text(left - 0.3, 0, "…", fontsize=16, va="center", color=GREY)
-    _draw_agent(axes, 0)
-    _draw_horizon(axes, 0, end, -2.1, r"$T_\sigma$", ORANGE)
+    _draw_agent(axes, 0.0)
+    _draw_horizon(axes, 0.0, end, -2.1, r"$T_\sigma$", ORANGE)
     table = "  ".join(f"{index}:{arrow}" for index, arrow in enumerate(TABLE))
     axes.text(-0.5, 1.95, f"table σ =  {table}", color="black", va="center", bbox=_box(ORANGE))
     axes.set(xlim=(-0.8, 13), ylim=(-2.9, 2.3))

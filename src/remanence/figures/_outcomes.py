@@ -55,11 +55,12 @@ def _draw_marks(axes: Axes, models: Columns, preset: str, shift: float) -> None:
     for x, outcome in enumerate(OUTCOMES):
         for y, stability in enumerate(STABILITY):
             members = select_rows(models, outcome=outcome, stability=stability)
-            _draw_cluster(axes, members, find_look(TRAININGS, preset).colour, x + shift, y)
+            _draw_cluster(axes, members, find_look(TRAININGS, preset).colour, (x + shift, y))
 
 
-def _draw_cluster(axes: Axes, members: Columns, colour: str, x: float, y: float) -> None:
+def _draw_cluster(axes: Axes, members: Columns, colour: str, centre: tuple[float, int]) -> None:
     """Marks in rows around a place, model by model, with their number below."""
+    x, y = centre
     names = order(members["model"].tolist(), MODELS)
     ordered = [name for name in names for _ in range(np.count_nonzero(members["model"] == name))]
     for index, name in enumerate(ordered):

@@ -79,7 +79,7 @@ def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
     colour = _find_colour(agent)
     if not count_rows(keep_rows(agent, agent["share"] > 0)):
         mark = "x" if np.any(agent["kind"] == "solved") else "$?$"
-        axes.plot(1, row, mark, color=GREY, markersize=3, markeredgewidth=0.7)
+        axes.plot(1, row, marker=mark, color=GREY, markersize=3, markeredgewidth=0.7)
     for kind, shade in SHADES.items():
         stretches = select_rows(agent, kind=kind)
         # A length is a whole number, and its bar reaches half-way to its neighbours.
