@@ -1,13 +1,20 @@
 """Figures of a study show their tables: lines, bars and marks are read back and counted."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from remanence.errors import InvalidOptionError
-from remanence.figures import draw_figure, select_rows
+from remanence.figures import Tables, draw_figure, select_rows
 from tests.figures.tables import LENGTHS, MODELS, PRESETS, SEEDS, make_tables
 
 TABLES = make_tables()
+
+
+def draw(name: str, tables: Tables = TABLES) -> Any:
+    """A figure whose artists are taken apart below."""
+    return draw_figure(name, tables)
 
 
 def get_lines(axes):
@@ -15,7 +22,7 @@ def get_lines(axes):
 
 
 def test_outcomes_are_counted_in_bars_and_marked_one_by_one():
-    bars, scatter = draw_figure("outcomes", TABLES).axes
+    bars, scatter = draw("outcomes").axes
     models = select_rows(TABLES["models"], parallelizable=False)
     assert len(bars.containers) == len(PRESETS)
     for container, preset in zip(bars.containers, PRESETS, strict=True):
@@ -35,7 +42,7 @@ def test_outcomes_are_counted_in_bars_and_marked_one_by_one():
 
 @pytest.mark.parametrize(("figure", "linear"), [("nonlinear", False), ("parallelizable", True)])
 def test_returns_are_means_over_as_many_models_as_the_label_says(figure, linear):
-    panels = draw_figure(figure, TABLES).axes
+    panels = draw(figure).axes
     assert len(panels) == len(PRESETS)
     for axes, preset in zip(panels, PRESETS, strict=True):
         outcomes = select_rows(TABLES["outcomes"], preset=preset, parallelizable=linear)
@@ -55,7 +62,7 @@ def test_returns_are_means_over_as_many_models_as_the_label_says(figure, linear)
 
 
 def test_learning_curves_are_mean_and_two_sigma():
-    figure = draw_figure("learning", TABLES)
+    figure = draw("learning")
     assert len(figure.axes) == len(PRESETS) * len(MODELS)
     axes = figure.axes[0]
     assert axes.get_title() == "GRU (3)"
@@ -71,7 +78,7 @@ def test_learning_curves_are_mean_and_two_sigma():
 
 
 def test_transients_are_the_states_of_each_unit_after_each_cue():
-    figure = draw_figure("transients", TABLES)
+    figure = draw("transients")
     assert len(figure.axes) == len(PRESETS) * 2
     for index, axes in enumerate(figure.axes):
         unit = index // len(PRESETS)
@@ -82,7 +89,7 @@ def test_transients_are_the_states_of_each_unit_after_each_cue():
 
 
 def test_spans_have_a_row_for_every_agent_and_an_arrow_for_ever():
-    panels = draw_figure("spans", TABLES).axes
+    panels = draw("spans").axes
     for axes in panels:
         bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
         ends = np.round([end - 0.45 for _, end in bars])
@@ -103,7 +110,7 @@ def test_spans_have_a_row_for_every_agent_and_an_arrow_for_ever():
 def test_a_training_that_was_not_run_has_no_panel():
     tables = {name: select_rows(table, preset="tmaze-short") for name, table in TABLES.items()}
     for figure in ("nonlinear", "spans"):
-        (axes,) = draw_figure(figure, tables).axes
+        (axes,) = draw(figure, tables).axes
         assert "lengths 1–3" in axes.get_title(loc="left")
 
 

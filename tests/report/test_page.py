@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
@@ -29,7 +30,9 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.references += [value for name, value in attrs if name in ("src", "href", "srcset")]
+        self.references += [
+            value or "" for name, value in attrs if name in ("src", "href", "srcset")
+        ]
         if tag not in VOID:
             self.open.append(tag)
 
@@ -51,8 +54,26 @@ def few_figures(monkeypatch):
     return list(fewer)
 
 
-def test_report_holds_all_and_refers_to_nothing_outside(tmp_path, few_figures):
-    report = write_report(write_study(tmp_path / "study"))
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def study(whole, tmp_path):
+    """A copy that a test may break."""
+    return shutil.copytree(whole, tmp_path / "study")
+
+
+@pytest.fixture
+def one_figure(monkeypatch):
+    fewer: Registry[StudyFigure] = Registry("figure")
+    fewer.register("learning", registry["learning"])
+    monkeypatch.setattr(_page, "registry", fewer)
+
+
+def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
+    report = write_report(study)
     assert report.problems == ()
     text = report.path.read_text()
     page = Page(text)
@@ -74,15 +95,13 @@ def test_report_holds_all_and_refers_to_nothing_outside(tmp_path, few_figures):
     )
 
 
-def test_the_same_study_gives_the_same_report(tmp_path):
-    study = write_study(tmp_path / "study", presets=("tmaze-short",))
+def test_the_same_study_gives_the_same_report(study, tmp_path, one_figure):
     one = write_report(study, tmp_path / "one" / "report.html").path.read_bytes()
     two = write_report(study, tmp_path / "two" / "report.html").path.read_bytes()
     assert one == two
 
 
-def test_broken_and_missing_runs_do_not_stop_the_report(tmp_path):
-    study = write_study(tmp_path / "study")
+def test_broken_and_missing_runs_do_not_stop_the_report(study):
     error = "Traceback (most recent call last):\n  <module>\nMemoryError: no room"
     failed = {"state": "failed", "stage": "training", "error": error}
     write_json(study / "status" / "tmaze-long-bmru.json", failed)
@@ -111,7 +130,7 @@ def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):
     assert report.count_verdicts()["not tested at this size"] == len(list(claims))
 
 
-def test_a_figure_that_fails_does_not_stop_the_others(tmp_path, monkeypatch):
+def test_a_figure_that_fails_does_not_stop_the_others(study, monkeypatch):
     def fail(tables):
         raise ZeroDivisionError("in a figure of somebody's own")
 
@@ -120,14 +139,13 @@ def test_a_figure_that_fails_does_not_stop_the_others(tmp_path, monkeypatch):
     figures.register("learning", registry["learning"])
     monkeypatch.setattr(_page, "registry", figures)
     monkeypatch.setattr(_page, "draw_figure", lambda name, tables: figures[name].draw(tables))
-    report = write_report(write_study(tmp_path / "study", presets=("tmaze-short",)))
+    report = write_report(study)
     page = Page(report.path.read_text())
     assert "ZeroDivisionError: in a figure of somebody's own" in page.text
     assert sum(it.startswith("data:") for it in page.references) == 1
 
 
-def test_command_writes_the_report_and_tells_verdicts(tmp_path, capsys):
-    study = write_study(tmp_path / "study")
+def test_command_writes_the_report_and_tells_verdicts(study, tmp_path, capsys, one_figure):
     main(["report", str(study), "--out", str(tmp_path / "page.html"), "--json"])
     told = json.loads(capsys.readouterr().out)
     assert told["out"] == str(tmp_path / "page.html")
