@@ -6,7 +6,7 @@ import pytest
 from matplotlib.text import Text
 
 from remanence.errors import InvalidOptionError
-from remanence.figures import count_rows, draw_figure, registry, save_figure
+from remanence.figures import count_rows, draw_figure, registry, save_figure, select_rows
 from tests.figures.tables import make_tables
 
 TABLES = make_tables()
@@ -32,6 +32,19 @@ def test_fits_on_a_printed_page_in_legible_letters(drawn):
     assert height <= 9.5
     texts = figure.findobj(Text)
     assert all(text.get_fontsize() >= 7 for text in texts if text.get_text().strip())
+
+
+def test_nothing_is_cut_off_at_the_edges(drawn):
+    name, figure = drawn
+    alone = {key: select_rows(table, preset="tmaze-short") for key, table in TABLES.items()}
+    # A study of one training has fewer panels, and the same words to find room for.
+    for it in (figure, draw_figure(name, alone)) if registry[name].needs else (figure,):
+        it.draw_without_rendering()
+        width, height = it.bbox.size
+        for part in [*it.legends, *(title for axes in it.axes for title in (axes.title,))]:
+            box = part.get_window_extent()
+            assert -1 <= box.x0 <= box.x1 <= width + 1
+            assert -1 <= box.y0 <= box.y1 <= height + 1
 
 
 def test_axes_say_what_they_show(drawn):

@@ -25,7 +25,7 @@ def remembers(cell: str, seed: int) -> bool:
 
 def reach(preset: str, cell: str, seed: int) -> tuple[int, float]:
     """The first and the last length that an agent solves."""
-    low = 20 if preset == "tmaze-long" and cell == "gru" else 1
+    low = 50 if preset == "tmaze-long" and cell == "gru" else 1
     return (low, np.inf) if remembers(cell, seed) else (1, 50)
 
 

@@ -48,7 +48,7 @@ def test_models_sum_up_each_agent(tables):
 
 def test_lengths_are_those_of_the_certificates(tables):
     agent = select_rows(tables["lengths"], preset="tmaze-long", model="gru", seed=1)
-    np.testing.assert_array_equal(agent["low"], [20, 20])
+    np.testing.assert_array_equal(agent["low"], [50, 50])
     np.testing.assert_array_equal(agent["high"], [np.inf, np.inf])
     agent = select_rows(tables["lengths"], preset="tmaze-short", model="gru", seed=6, kind="solved")
     assert (agent["low"].item(), agent["high"].item()) == (1, 50)

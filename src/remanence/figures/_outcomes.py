@@ -70,7 +70,7 @@ def _draw_cluster(axes: Axes, members: Columns, colour: str, centre: tuple[float
         marker = find_look(MODELS, name).marker
         axes.plot(*place, marker, color=colour, markersize=4, markeredgecolor="white", mew=0.4)
     if ordered:
-        axes.text(x, y - 0.44, str(len(ordered)), ha="center", va="bottom", color=colour)
+        axes.text(x, y - 0.44, str(len(ordered)), ha="center", va="bottom")
 
 
 def _explain_marks(axes: Axes, models: Columns) -> None:

@@ -24,7 +24,7 @@ def draw_spans(tables: Tables) -> Figure:
     panels = {preset: select_rows(lengths, preset=preset) for preset in presets}
     num_rows = max(_count_rows_needed(panel) for panel in panels.values())
     with mpl.rc_context(STYLE):
-        figure = make_figure(0.4 + 3.5 * len(presets), min(9.0, 1.5 + 0.09 * num_rows))
+        figure = make_figure(max(6.6, 0.4 + 3.5 * len(presets)), min(9.0, 1.5 + 0.09 * num_rows))
         grid = figure.subplots(1, len(presets), sharey=False, squeeze=False)[0]
         for axes, (preset, panel) in zip(grid, panels.items(), strict=True):
             _draw_training(axes, panel)
