@@ -127,7 +127,7 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
 
 def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The plan, with blanks for what an older study may not say."""
-    blank = dict.fromkeys(("name", "profile", "started", "python"), "")
+    blank = dict.fromkeys(("name", "profile", "note", "started", "python"), "")
     return {**blank, "command": [], "machine": {}, "versions": {}, **plan}
 
 
