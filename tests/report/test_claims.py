@@ -162,6 +162,15 @@ def test_verdicts_follow_the_curves(name, curves, verdict):
     assert finding.verdict == verdict, finding.ours
 
 
+def test_iterations_without_a_return_count_as_iterations():
+    curves = make_curves(tmaze_short=[4.0] * 6)
+    known = curves["iteration"] > 12
+    tables = make_tables() | {"curves": {name: it[known] for name, it in curves.items()}}
+    finding = claims["fast-learning"].judge(tables)
+    assert finding.verdict == DISAGREES
+    assert "median: iteration 13" in finding.ours
+
+
 def test_every_claim_has_a_case():
     learning = {"fast-learning", "short-spread", "long-struggle"}
     assert {name for name, _, _ in CASES} | learning == set(claims)

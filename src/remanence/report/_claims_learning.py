@@ -12,42 +12,34 @@ FEW_ITERATIONS = 10
 LITTLE_SPREAD, LARGE_SPREAD = 0.2, 0.4
 
 
-def find_curves(tables: Tables, preset: str) -> tuple[Columns, np.ndarray]:
-    """An agent for each row of the second: its return at every iteration of all."""
-    curves = tables["curves"]
-    curves = select_rows(curves, preset=preset, parallelizable=False)
-    if not count_rows(curves):
-        return {}, np.full((1, 1), np.nan)  # of no agent nothing is known
+def find_curves(tables: Tables, preset: str) -> list[Columns]:
+    """The learning curve of every nonlinear agent of a training, in order."""
+    curves = select_rows(tables["curves"], preset=preset, parallelizable=False)
     agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
-    parts = [select_rows(curves, job=job, seed=seed)["return"] for job, seed in agents]
-    shortest = min(map(len, parts))
-    return {"agent": np.array(agents)}, np.stack([part[:shortest] for part in parts])
+    found = [select_rows(curves, job=job, seed=seed) for job, seed in agents]
+    return [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
 
 
 def judge_fast_learning(tables: Tables) -> Finding:
     """Iterations until a short-trained model is nearly optimal."""
-    agents, returns = find_curves(tables, "tmaze-short")
-    reached = returns >= NEARLY_OPTIMAL
-    first = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, np.inf)
+    first = np.array([_find_first(curve) for curve in find_curves(tables, "tmaze-short")])
     soon = first <= FEW_ITERATIONS
+    median = f"median: iteration {np.median(first):g}" if len(first) else ""
     words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
-    return conclude(f"{words} (median: iteration {np.median(first):g})", _most(soon), agents)
+    return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, {"first": first})
 
 
 def judge_short_spread(tables: Tables) -> Finding:
     """Spread between short-trained models when they have learned."""
-    agents, returns = find_curves(tables, "tmaze-short")
-    mean, spread = _measure_end(returns)
-    words = f"return {show(mean)}, σ between models {show(spread)} at the end of training"
-    return conclude(words, spread <= LITTLE_SPREAD, agents)
+    ends = _measure_ends(find_curves(tables, "tmaze-short"))
+    return conclude(_tell_ends(ends), _spread(ends) <= LITTLE_SPREAD, {"ends": ends})
 
 
 def judge_long_struggle(tables: Tables) -> Finding:
     """Mean and spread of long-trained models at the end."""
-    agents, returns = find_curves(tables, "tmaze-long")
-    mean, spread = _measure_end(returns)
-    words = f"return {show(mean)}, σ between models {show(spread)} at the end of training"
-    return conclude(words, mean < NEARLY_OPTIMAL and spread >= LARGE_SPREAD, agents)
+    ends = _measure_ends(find_curves(tables, "tmaze-long"))
+    agrees = _average(ends) < NEARLY_OPTIMAL and _spread(ends) >= LARGE_SPREAD
+    return conclude(_tell_ends(ends), agrees, {"ends": ends})
 
 
 def judge_equal_shares(tables: Tables) -> Finding:
@@ -96,14 +88,29 @@ def _tell_both(short: Columns, long: Columns, outcome: str, verb: str) -> str:
     return f"short-trained: {parts[0]} {verb}; long-trained: {parts[1]}"
 
 
-def _measure_end(returns: np.ndarray) -> tuple[float, float]:
-    """Mean, and spread between agents, of the last tenth of training."""
-    end = returns[:, -max(1, returns.shape[1] // 10) :].mean(axis=1)
-    return float(end.mean()), float(end.std())
+def _find_first(curve: Columns) -> float:
+    """The first iteration with a nearly optimal return; infinite if there is none."""
+    reached = curve["iteration"][curve["return"] >= NEARLY_OPTIMAL]
+    return float(reached[0]) if len(reached) else np.inf
 
 
-def _most(flags: np.ndarray) -> bool:
-    return bool(flags.mean() > 0.5)
+def _measure_ends(curves: list[Columns]) -> np.ndarray:
+    """The mean return of each agent in the last tenth of its training."""
+    returns = [curve["return"] for curve in curves]
+    return np.array([values[-max(1, len(values) // 10) :].mean() for values in returns])
+
+
+def _average(ends: np.ndarray) -> float:
+    return float(ends.mean()) if len(ends) else np.nan
+
+
+def _spread(ends: np.ndarray) -> float:
+    return float(ends.std()) if len(ends) else np.nan
+
+
+def _tell_ends(ends: np.ndarray) -> str:
+    mean, spread = show(_average(ends)), show(_spread(ends))
+    return f"return {mean}, σ between models {spread} at the end of training"
 
 
 claims.register(
