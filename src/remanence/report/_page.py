@@ -9,7 +9,6 @@ from typing import Any
 
 import jinja2
 
-# Importing the sections registers their claims, in the order of the paper.
 from remanence.errors import RemanenceError
 from remanence.evaluation import LengthSet
 from remanence.figures import (
@@ -22,15 +21,6 @@ from remanence.figures import (
     registry,
     save_figure,
     select_rows,
-)
-from remanence.report import (
-    _claims_learning as _claims_learning,
-)
-from remanence.report import (
-    _claims_parallelizable as _claims_parallelizable,
-)
-from remanence.report import (
-    _claims_stability as _claims_stability,
 )
 from remanence.report._claims import VERDICTS, Finding, claims, judge_claims
 from remanence.report._records import Job, Records, name_model, read_records
