@@ -10,6 +10,7 @@ from remanence.cli._demo import Demo
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
+from remanence.cli._report import Report
 from remanence.cli._reproduce import Reproduce, Status
 from remanence.cli._results import Results
 from remanence.cli._train import Train
@@ -23,6 +24,7 @@ COMMANDS = {
     "reproduce": Reproduce,
     "status": Status,
     "results": Results,
+    "report": Report,
     "play": Play,
     "networks": Networks,
     "demo": Demo,

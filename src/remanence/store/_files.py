@@ -40,8 +40,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that a person can read."""
-    text = json.dumps(value, indent=2) + "\n"
-    write_whole(path, lambda temporary: _write_text(temporary, text))
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text in UTF-8."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(text, encoding="utf-8")
+
+    write_whole(path, write)
 
 
 def read_json(path: Path) -> Any:
@@ -81,10 +89,6 @@ def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed process left in a directory that is held."""
     for leftover in path.rglob(".*.part"):
         leftover.unlink(missing_ok=True)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text)
 
 
 def _flush(path: Path) -> None:

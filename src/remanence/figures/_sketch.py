@@ -1,0 +1,86 @@
+"""One stable state or two: orbits of two real GRUs, over time and in the plane of their units."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from remanence.cells import GRU
+from remanence.dynamics import Basins, IdleMap, idle_map, list_cycle, map_basins
+from remanence.figures._columns import Tables
+from remanence.figures._style import BLUE, RED, STYLE, make_figure
+
+SELF_EXCITATIONS = {"monostable": 0.6, "multistable": 2.4}
+CROSS_EXCITATION = 1.0
+# The bias of z: at 2 a unit keeps 88% of its state on each step, and orbits are smooth to look at.
+GATE_BIAS = 2.0
+NUM_STEPS = 100
+STARTS = np.array([[x, y] for x in (-0.9, -0.3, 0.3, 0.9) for y in (-0.8, 0.8)])
+
+
+def draw_sketch(tables: Tables) -> Figure:
+    """A column for each cell: its first unit over time, and its plane with basins."""
+    del tables  # the cells are made here
+    with mpl.rc_context(STYLE):
+        figure = make_figure(6.2, 5.4)
+        times, planes = figure.subplots(2, 2, height_ratios=(2, 3), sharey="row")
+        columns = zip(SELF_EXCITATIONS.items(), times, planes, strict=True)
+        for (name, excitation), time, plane in columns:
+            step = _excite(excitation)
+            basins = map_basins(step, np.zeros(2), np.eye(2), resolution=64)
+            colours = _choose_colours(basins)
+            _draw_plane(plane, basins, colours)
+            _draw_orbits(time, plane, step, basins, colours)
+            time.set(title=f"{name}, $W_{{hn}}$ = {excitation:g}", xlabel="step")
+        times[0].set(ylabel="A   state of unit 0")
+        planes[0].set(ylabel="B   state of unit 1")
+    return figure
+
+
+def _excite(weight: float) -> IdleMap:
+    """Two units that excite themselves by `weight` and each other a little, under no input."""
+    cell = GRU(input_size=1, state_size=2, key=jax.random.key(0))
+    matrix = jnp.array([[weight, CROSS_EXCITATION], [CROSS_EXCITATION, weight]])
+    gates = jnp.stack([jnp.zeros((2, 2)), jnp.zeros((2, 2)), matrix])
+    bias = jnp.zeros((3, 2)).at[1].set(GATE_BIAS)
+    cell = eqx.tree_at(lambda it: (it.recurrent_weight, it.inputs.bias), cell, (gates, bias))
+    return idle_map(cell, np.zeros(1))
+
+
+def _choose_colours(basins: Basins) -> list[str]:
+    """Blue for the attractor that is lowest along the diagonal, red for a second one."""
+    ranks = np.argsort(np.argsort([it.points.sum() for it in basins.attractors]))
+    return [(BLUE, RED)[rank] for rank in ranks]
+
+
+def _draw_plane(axes: Axes, basins: Basins, colours: list[str]) -> None:
+    axes.pcolormesh(
+        basins.u,
+        basins.v,
+        basins.labels,
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=len(colours) - 0.5,
+        alpha=0.2,
+        linewidth=0,
+        rasterized=True,
+    )
+    for attractor, colour in zip(basins.attractors, colours, strict=True):
+        axes.plot(*attractor.points.T, "*", color=colour, markersize=12, markeredgecolor="black")
+    axes.set(xlabel="state of unit 0", aspect="equal", xlim=(-1, 1), ylim=(-1, 1))
+
+
+def _draw_orbits(
+    time: Axes, plane: Axes, step: IdleMap, basins: Basins, colours: list[str]
+) -> None:
+    ends = np.stack([it.points[0] for it in basins.attractors])
+    for start in STARTS:
+        orbit = list_cycle(step, start, NUM_STEPS)
+        colour = colours[np.argmin(np.linalg.norm(ends - orbit[-1], axis=1))]
+        time.plot(orbit[:, 0], color=colour, linewidth=1)
+        plane.plot(*orbit.T, ".-", color=colour, linewidth=0.8, markersize=2.5)
+        plane.plot(*start, "o", color=colour, markerfacecolor="white", markersize=5)

@@ -1,0 +1,108 @@
+"""The lengths at which every agent is certified to act right, a row for each agent."""
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from remanence.figures._columns import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.figures._looks import MODELS, STABILITY, TRAININGS, Look, find_look, order
+from remanence.figures._style import GREY, STYLE, make_figure
+
+RIGHT_END = 1e7
+SHADES = {"solved": 0.35, "optimal": 1.0}
+GAP_ROWS = 1.5
+
+
+def draw_spans(tables: Tables) -> Figure:
+    """A panel for each training; agents in groups by model, longest spans on top."""
+    lengths = tables["lengths"]
+    presets = order(lengths["preset"].tolist(), TRAININGS)
+    panels = {preset: select_rows(lengths, preset=preset) for preset in presets}
+    num_rows = max(_count_rows_needed(panel) for panel in panels.values())
+    with mpl.rc_context(STYLE):
+        figure = make_figure(max(6.6, 0.4 + 3.5 * len(presets)), min(9.0, 1.5 + 0.09 * num_rows))
+        grid = figure.subplots(1, len(presets), sharey=False, squeeze=False)[0]
+        for axes, (preset, panel) in zip(grid, panels.items(), strict=True):
+            _draw_training(axes, panel)
+            axes.set_title(find_look(TRAININGS, preset).name, loc="left")
+        _explain(figure)
+    return figure
+
+
+def _count_rows_needed(panel: Columns) -> float:
+    agents = set(zip(panel["model"].tolist(), panel["seed"].tolist(), strict=True))
+    return len(agents) + GAP_ROWS * len(set(panel["model"].tolist()))
+
+
+def _draw_training(axes: Axes, panel: Columns) -> None:
+    top, ticks, names = 0.0, [], []
+    for model in order(panel["model"].tolist(), MODELS):
+        group = select_rows(panel, model=model)
+        seeds = _sort_agents(group)
+        for row, seed in enumerate(seeds):
+            _draw_agent(axes, select_rows(group, seed=seed), top + row)
+        forever = sum(_lasts(select_rows(group, seed=seed)) for seed in seeds)
+        ticks.append(top + (len(seeds) - 1) / 2)
+        names.append(f"{find_look(MODELS, model).name}\n{forever} of {len(seeds)}\nlast for ever")
+        top += len(seeds) + GAP_ROWS
+    axes.set(xscale="log", xlim=(0.9, RIGHT_END), ylim=(top - GAP_ROWS + 0.2, -1.2))
+    axes.set(xlabel="length of the maze (cells)", xticks=10.0 ** np.arange(0, 7))
+    axes.set_yticks(ticks, names, fontsize=7)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
+
+
+def _sort_agents(group: Columns) -> list[int]:
+    """Seeds, those first that solve most of the logarithmic axis."""
+    return sorted(
+        set(group["seed"].tolist()),
+        key=lambda seed: -_measure(select_rows(group, seed=seed, kind="solved")),
+    )
+
+
+def _measure(stretches: Columns) -> float:
+    high = np.minimum(stretches["high"], RIGHT_END)
+    return float(np.sum(stretches["share"] * np.log((high + 0.5) / (stretches["low"] - 0.5))))
+
+
+def _lasts(agent: Columns) -> bool:
+    solved = select_rows(agent, kind="solved", share=1.0)
+    return bool(np.any((solved["low"] == 1) & np.isinf(solved["high"])))
+
+
+def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
+    colour = _find_colour(agent)
+    if not count_rows(keep_rows(agent, agent["share"] > 0)):
+        mark = "x" if np.any(agent["kind"] == "solved") else "$?$"
+        axes.plot(1, row, marker=mark, color=GREY, markersize=3, markeredgewidth=0.7)
+    for kind, shade in SHADES.items():
+        stretches = select_rows(agent, kind=kind)
+        # A length is a whole number, and its bar reaches half-way to its neighbours.
+        low, high = stretches["low"] - 0.45, np.minimum(stretches["high"], RIGHT_END) + 0.45
+        for left, right, share in zip(low, high, stretches["share"], strict=True):
+            axes.barh(row, right - left, 0.8, left, color=colour, alpha=shade * share)
+    endless = keep_rows(agent, np.isinf(agent["high"]) & (agent["kind"] == "solved"))
+    if count_rows(endless):
+        axes.plot(RIGHT_END, row, ">", color=colour, markersize=3, clip_on=False)
+
+
+def _find_colour(agent: Columns) -> str:
+    return STABILITY.get(agent["stability"][0], Look("", GREY)).colour
+
+
+def _explain(figure: Figure) -> None:
+    handles: list[Artist] = [
+        Patch(color=look.colour, alpha=shade, label=f"{look.name}, {words}")
+        for look in STABILITY.values()
+        for shade, words in ((1.0, "no wasted step"), (SHADES["solved"], "right arm"))
+    ]
+    handles += [
+        Line2D([], [], marker=mark, color=GREY, linestyle="none", markersize=4, label=words)
+        for mark, words in (("x", "no length"), ("$?$", "undecided"))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)

@@ -1,0 +1,186 @@
+"""Claims about learning curves and outcomes at length 100, of nonlinear models."""
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import Claim, Finding, claims, conclude, share, show, tell
+from remanence.report._tables import find_agents
+
+PLACE = "THG in nonlinear RNNs"
+NEARLY_OPTIMAL = 3.8
+FEW_ITERATIONS = 10
+LITTLE_SPREAD, LARGE_SPREAD = 0.2, 0.4
+
+
+def find_curves(tables: Tables, preset: str) -> list[Columns]:
+    """The learning curve of every nonlinear agent of a training, in order."""
+    curves = select_rows(tables["curves"], preset=preset, parallelizable=False)
+    agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
+    found = [select_rows(curves, job=job, seed=seed) for job, seed in agents]
+    return [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
+
+
+def judge_fast_learning(tables: Tables) -> Finding:
+    """Iterations until a short-trained model is nearly optimal."""
+    first = np.array([_find_first(curve) for curve in find_curves(tables, "tmaze-short")])
+    soon = first <= FEW_ITERATIONS
+    median = f"median: iteration {np.median(first):g}" if len(first) else ""
+    words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
+    return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, {"first": first})
+
+
+def judge_short_spread(tables: Tables) -> Finding:
+    """Spread between short-trained models when they have learned."""
+    ends = _measure_ends(find_curves(tables, "tmaze-short"))
+    return conclude(_tell_ends(ends), _spread(ends) <= LITTLE_SPREAD, {"ends": ends})
+
+
+def judge_long_struggle(tables: Tables) -> Finding:
+    """Mean and spread of long-trained models at the end."""
+    ends = _measure_ends(find_curves(tables, "tmaze-long"))
+    agrees = _average(ends) < NEARLY_OPTIMAL and _spread(ends) >= LARGE_SPREAD
+    return conclude(_tell_ends(ends), agrees, {"ends": ends})
+
+
+def judge_equal_shares(tables: Tables) -> Finding:
+    """Shares of both trainings that solve length 100."""
+    short, long = _find_both(tables)
+    gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
+    return conclude(_tell_both(short, long, "solved", "solve it"), gap <= 0.15, short, long)
+
+
+def judge_exploration(tables: Tables) -> Finding:
+    """Timeouts at length 100 of both trainings."""
+    short, long = _find_both(tables)
+    agrees = share(long, "outcome", "timeout") > share(short, "outcome", "timeout")
+    return conclude(_tell_both(short, long, "timeout", "time out"), agrees, short, long)
+
+
+def judge_short_arrive(tables: Tables) -> Finding:
+    """How many short-trained models reach the end of length 100."""
+    short, _ = _find_both(tables)
+    arrived = _arrive(short)
+    words = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
+    return conclude(words, count_rows(arrived) > count_rows(short) / 2, short)
+
+
+def judge_halves(tables: Tables) -> Finding:
+    """How the short-trained models that arrive decide."""
+    arrived = _arrive(_find_both(tables)[0])
+    solved = share(arrived, "outcome", "solved")
+    words = f"of those that reach the end, {tell(arrived, 'outcome', 'solved')} decide right"
+    return conclude(words, 1 / 3 <= solved <= 2 / 3, arrived)
+
+
+def _find_both(tables: Tables) -> tuple[Columns, Columns]:
+    return (
+        find_agents(tables, preset="tmaze-short", parallelizable=False),
+        find_agents(tables, preset="tmaze-long", parallelizable=False),
+    )
+
+
+def _arrive(models: Columns) -> Columns:
+    return keep_rows(models, models["outcome"] != "timeout")
+
+
+def _tell_both(short: Columns, long: Columns, outcome: str, verb: str) -> str:
+    parts = (tell(short, "outcome", outcome), tell(long, "outcome", outcome))
+    return f"short-trained: {parts[0]} {verb}; long-trained: {parts[1]}"
+
+
+def _find_first(curve: Columns) -> float:
+    """The first iteration with a nearly optimal return; infinite if there is none."""
+    reached = curve["iteration"][curve["return"] >= NEARLY_OPTIMAL]
+    return float(reached[0]) if len(reached) else np.inf
+
+
+def _measure_ends(curves: list[Columns]) -> np.ndarray:
+    """The mean return of each agent in the last tenth of its training."""
+    returns = [curve["return"] for curve in curves]
+    return np.array([values[-max(1, len(values) // 10) :].mean() for values in returns])
+
+
+def _average(ends: np.ndarray) -> float:
+    return float(ends.mean()) if len(ends) else np.nan
+
+
+def _spread(ends: np.ndarray) -> float:
+    return float(ends.std()) if len(ends) else np.nan
+
+
+def _tell_ends(ends: np.ndarray) -> str:
+    mean, spread = show(_average(ends)), show(_spread(ends))
+    return f"return {mean}, σ between models {spread} at the end of training"
+
+
+claims.register(
+    "fast-learning",
+    Claim(
+        "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
+        "training steps […]",
+        PLACE,
+        f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} "
+        "iterations",
+        judge_fast_learning,
+    ),
+)
+claims.register(
+    "short-spread",
+    Claim(
+        "The models trained on shorter T-mazes learn an optimal policy […] with almost no "
+        "variance.",
+        PLACE,
+        f"σ between models at the end of training is at most {LITTLE_SPREAD}",
+        judge_short_spread,
+    ),
+)
+claims.register(
+    "long-struggle",
+    Claim(
+        "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
+        "high variance.",
+        PLACE,
+        f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
+        f"at least {LARGE_SPREAD}",
+        judge_long_struggle,
+    ),
+)
+claims.register(
+    "equal-shares",
+    Claim(
+        "The proportion of models that solve the task [length 100] is almost equivalent for the "
+        "two categories.",
+        PLACE,
+        "the shares that solve length 100 differ by at most 15 points",
+        judge_equal_shares,
+    ),
+)
+claims.register(
+    "exploration",
+    Claim(
+        "Training on the large T-maze size provides little advantage […], and it even leads to "
+        "difficulties related to exploration.",
+        PLACE,
+        "long-trained models time out at length 100 more often than short-trained ones",
+        judge_exploration,
+    ),
+)
+claims.register(
+    "short-arrive",
+    Claim(
+        "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
+        PLACE,
+        "more than half of them do not time out at length 100",
+        judge_short_arrive,
+    ),
+)
+claims.register(
+    "halves",
+    Claim(
+        "[Most reach the end,] with half making the correct decision and the other half behaving "
+        "at random.",
+        PLACE,
+        "between a third and two thirds of those that arrive solve length 100",
+        judge_halves,
+    ),
+)

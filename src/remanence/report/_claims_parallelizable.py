@@ -1,0 +1,219 @@
+"""Claims about models whose update is linear in the state: minGRU, deep minGRU, BMRU."""
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import (
+    Claim,
+    Finding,
+    Judge,
+    claims,
+    conclude,
+    count,
+    share,
+    show,
+    tell,
+)
+from remanence.report._claims_stability import FEWEST_COUNTED, compare_counts
+from remanence.report._tables import find_agents
+
+PLACE = "THG in parallelizable RNNs"
+PAPER_LEARNED = {"tmaze-short": (90, 90), "tmaze-long": (23, 90)}
+FAR = 1.0
+
+
+def judge_fewer_learn(tables: Tables) -> Finding:
+    """Shares of both trainings that solve what they were trained on."""
+    short, long = _find_both(tables, parallelizable=True)
+    agrees = share(long, "learned") < share(short, "learned")
+    return conclude(_tell_learned(short, long), agrees, short, long)
+
+
+def judge_learned_counts(tables: Tables) -> Finding:
+    """Numbers of both trainings that solve what they were trained on, against the paper's."""
+    groups = dict(zip(PAPER_LEARNED, _find_both(tables, parallelizable=True), strict=True))
+    chances = [
+        compare_counts(count(models, "learned"), count_rows(models), PAPER_LEARNED[preset])
+        for preset, models in groups.items()
+        if count_rows(models)
+    ]
+    words = _tell_learned(*groups.values()) + "".join(f"; p = {chance:.2g}" for chance in chances)
+    agrees = min(chances, default=0) >= 0.05
+    return conclude(words, agrees, *groups.values(), fewest=FEWEST_COUNTED)
+
+
+def judge_mingru_longer(tables: Tables) -> Finding:
+    """minGRUs of both trainings at the longest maze."""
+    short, long = _find_both(tables, model="mingru")
+    solved = [tell(models, "outcome_longest", "solved") for models in (short, long)]
+    agrees = not any(count(models, "outcome_longest", "solved") for models in (short, long))
+    words = f"{solved[0]} short-trained and {solved[1]} long-trained solve the longest"
+    return conclude(words, agrees, short, long)
+
+
+def judge_mingru_shorter(tables: Tables) -> Finding:
+    """Long-trained minGRUs on mazes that are shorter than theirs."""
+    models = find_agents(tables, preset="tmaze-long", model="mingru")
+    agrees = count(models, "solves_shorter") == 0
+    words = f"{tell(models, 'solves_shorter')} long-trained solve all shorter lengths"
+    return conclude(words, agrees, models)
+
+
+def judge_bmru_everywhere(tables: Tables) -> Finding:
+    """BMRUs that solve what they were trained on, and their certificates."""
+    groups = [_learned(models) for models in _find_both(tables, model="bmru")]
+    forever = [tell(models, "certified", "every length") for models in groups]
+    agrees = all(share(models, "certified", "every length") == 1 for models in groups)
+    words = (
+        f"of those that learned, certified for every length: {forever[0]} short-trained, "
+        f"{forever[1]} long-trained"
+    )
+    return conclude(words, agrees, *groups)
+
+
+def judge_bmru_at_once(tables: Tables) -> Finding:
+    """Transients of BMRUs under the corridor's observation."""
+    models = find_agents(tables, model="bmru")
+    models = keep_rows(models, np.isfinite(models["transient"]))
+    longest = int(models["transient"].max()) if count_rows(models) else -1
+    at_once = int(np.count_nonzero(models["transient"] <= 1))
+    words = f"{at_once} of {count_rows(models)} settle within one step (slowest: {longest})"
+    return conclude(words, at_once == count_rows(models), models)
+
+
+def judge_kinds(tables: Tables) -> Finding:
+    """Stability of minGRUs, deep ones included, and BMRUs."""
+    linear = find_agents(tables, cell="mingru")
+    bmru = _learned(find_agents(tables, model="bmru"))
+    agrees = share(linear, "stability", "monostable") == 1
+    agrees = agrees and share(bmru, "stability", "bistable") == 1
+    words = (
+        f"{tell(linear, 'stability', 'monostable')} minGRUs are monostable; "
+        f"{tell(bmru, 'stability', 'bistable')} BMRUs that learned are bistable"
+    )
+    return conclude(words, agrees, linear, bmru)
+
+
+def judge_deep_better(tables: Tables) -> Finding:
+    """Mean returns of small and deep minGRUs beyond their training's lengths."""
+    small, deep = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
+    means = [_average(models, "return_beyond") for models in (small, deep)]
+    words = f"mean return beyond length 3: {show(means[0])} (small), {show(means[1])} (deep)"
+    return conclude(words, 0 < means[1] - means[0] < FAR, small, deep)
+
+
+def judge_deep_below(tables: Tables) -> Finding:
+    """Deep minGRUs and BMRUs at the longest maze."""
+    deep, bmru = (find_agents(tables, preset="tmaze-short", model=it) for it in _RIVALS)
+    means = [_average(models, "return_longest") for models in (deep, bmru)]
+    words = f"return at the longest: {show(means[0])} (deep minGRU), {show(means[1])} (BMRU)"
+    return conclude(words, means[1] - means[0] >= FAR, deep, bmru)
+
+
+def judge_simple_first(tables: Tables) -> Finding:
+    """Bistable short-trained models against all long-trained ones, at length 100."""
+    short, long = _find_both(tables)
+    short = select_rows(short, stability="bistable")
+    agrees = share(short, "outcome", "solved") > share(long, "outcome", "solved")
+    parts = tell(short, "outcome", "solved"), tell(long, "outcome", "solved")
+    words = (
+        f"length 100 is solved by {parts[0]} short-trained bistable models, {parts[1]} long-trained"
+    )
+    return conclude(words, agrees, short, long)
+
+
+_MINGRUS = ("mingru", "deep-mingru")
+_RIVALS = ("deep-mingru", "bmru")
+
+
+def _find_both(tables: Tables, **wanted: object) -> tuple[Columns, Columns]:
+    return (
+        find_agents(tables, preset="tmaze-short", **wanted),
+        find_agents(tables, preset="tmaze-long", **wanted),
+    )
+
+
+def _learned(models: Columns) -> Columns:
+    return select_rows(models, learned=True)
+
+
+def _average(models: Columns, name: str) -> float:
+    return float(np.mean(models[name])) if count_rows(models) else float("nan")
+
+
+def _tell_learned(short: Columns, long: Columns) -> str:
+    parts = (tell(short, "learned"), tell(long, "learned"))
+    return f"solve what they were trained on: {parts[0]} short-trained, {parts[1]} long-trained"
+
+
+def _register(name: str, sentence: str, rule: str, judge: Judge, place: str = PLACE) -> None:
+    claims.register(name, Claim(sentence, place, rule, judge))
+
+
+_register(
+    "fewer-learn",
+    "Fewer models solve the task when trained on long-horizon […] than on short horizon […]",
+    "a smaller share of the long-trained models solves the lengths of its training",
+    judge_fewer_learn,
+)
+_register(
+    "learned-counts",
+    "Fewer models solve the task when trained on long-horizon (23/90) than on short horizon "
+    "(90/90).",
+    "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
+    judge_learned_counts,
+)
+_register(
+    "mingru-longer",
+    "Monostable minGRU fails to generalize on […] longer mazes.",
+    "no minGRU of either training solves the longest maze",
+    judge_mingru_longer,
+)
+_register(
+    "mingru-shorter",
+    "Monostable minGRU fails to generalize on […] shorter […] mazes.",
+    "no long-trained minGRU solves all lengths below 100",
+    judge_mingru_shorter,
+)
+_register(
+    "bmru-everywhere",
+    "Multistable BMRU generalizes to all maze sizes in all conditions.",
+    "all BMRUs that solve what they were trained on are certified for every length",
+    judge_bmru_everywhere,
+)
+_register(
+    "bmru-at-once",
+    "[BMRU] converges to equilibrium in a single timestep.",
+    "both memories of every BMRU settle within one step of the corridor",
+    judge_bmru_at_once,
+)
+_register(
+    "kinds",
+    "[…] minGRU as an example of parallelizable monostable RNN with transient dynamics and BMRU "
+    "as an example of parallelizable bistable RNN […]",
+    "all minGRUs are monostable, and all BMRUs that learned are bistable",
+    judge_kinds,
+    "Experiments",
+)
+_register(
+    "deep-better",
+    "Increasing network size [deep minGRU] indeed slightly improves generalization capabilities",
+    f"the mean return beyond the training's lengths grows, by less than {FAR:g}",
+    judge_deep_better,
+)
+_register(
+    "deep-below",
+    "It remains significantly below the capabilities of the small multistable network, which "
+    "achieves true THG.",
+    f"at the longest maze the BMRU's mean return is at least {FAR:g} higher",
+    judge_deep_below,
+)
+_register(
+    "simple-first",
+    "THG-capable models trained on simple tasks are better at solving more complex tasks than "
+    "models directly trained on the more complex one.",
+    "a larger share of the short-trained bistable models than of all long-trained ones solves "
+    "length 100",
+    judge_simple_first,
+    "Introduction",
+)

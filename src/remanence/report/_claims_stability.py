@@ -1,0 +1,272 @@
+"""Claims about what stability has to do with generalization, of nonlinear models."""
+
+import numpy as np
+from scipy import stats
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import (
+    Claim,
+    Finding,
+    Judge,
+    claims,
+    conclude,
+    count,
+    share,
+    show,
+    tell,
+)
+from remanence.report._tables import find_agents
+
+PLACE = "The role of multistability in THG"
+COIN_FLIP = 1.95
+NEAR_COIN_FLIP = 0.1
+PAPER_BISTABLE = {"tmaze-short": (57, 90), "tmaze-long": (36, 90)}
+FEWEST_COUNTED = 30
+CELLS = ("gru", "brc", "nbrc")
+
+
+def compare_counts(found: int, total: int, paper: tuple[int, int]) -> float:
+    """The p-value of Fisher's exact test that both counts come from one proportion."""
+    number, size = paper
+    table = [[found, total - found], [number, size - number]]
+    return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def judge_monostable_fail(tables: Tables) -> Finding:
+    """Short-trained monostable models that solve length 100."""
+    models = _find(tables, "tmaze-short", "monostable")
+    solved = count(models, "outcome", "solved")
+    return conclude(f"{tell(models, 'outcome', 'solved')} do", solved == 0, models)
+
+
+def judge_bistable_solve(tables: Tables) -> Finding:
+    """Short-trained bistable models that solve length 100."""
+    models = _find(tables, "tmaze-short", "bistable")
+    agrees = share(models, "outcome", "solved") > 0.5
+    return conclude(f"{tell(models, 'outcome', 'solved')} do", agrees, models)
+
+
+def judge_necessary(tables: Tables) -> Finding:
+    """Monostable models, of any kind and training, that are certified for every length."""
+    models = select_rows(tables["models"], stability="monostable")
+    models = keep_rows(models, models["certified"] != "")
+    forever = tell(models, "certified", "every length")
+    words = f"{forever} monostable models are certified for every length"
+    return conclude(words, count(models, "certified", "every length") == 0, models)
+
+
+def judge_two_ways(tables: Tables) -> Finding:
+    """Stability of the long-trained models that solve length 100."""
+    models = find_agents(tables, preset="tmaze-long", parallelizable=False, outcome="solved")
+    kinds = {kind: count(models, "stability", kind) for kind in ("monostable", "bistable")}
+    words = " and ".join(f"{number} {kind}" for kind, number in kinds.items())
+    return conclude(f"{words} ones solve it", min(kinds.values()) > 0, models)
+
+
+def judge_fewer_bistable(tables: Tables) -> Finding:
+    """Shares of bistable models of both trainings."""
+    short, long = (_find(tables, preset) for preset in PAPER_BISTABLE)
+    agrees = share(long, "stability", "bistable") < share(short, "stability", "bistable")
+    return conclude(_tell_bistable(short, long), agrees, short, long)
+
+
+def judge_bistable_counts(tables: Tables) -> Finding:
+    """Numbers of bistable models of both trainings, against the paper's."""
+    groups = {preset: _find(tables, preset) for preset in PAPER_BISTABLE}
+    chances = [
+        compare_counts(
+            count(models, "stability", "bistable"), count_rows(models), PAPER_BISTABLE[preset]
+        )
+        for preset, models in groups.items()
+        if count_rows(models)
+    ]
+    words = _tell_bistable(*groups.values()) + "".join(f"; p = {chance:.2g}" for chance in chances)
+    agrees = min(chances, default=0) >= 0.05
+    return conclude(words, agrees, *groups.values(), fewest=FEWEST_COUNTED)
+
+
+def judge_short_lasting(tables: Tables) -> Finding:
+    """Short-trained bistable models at the longest maze, and their certificates."""
+    models = _find(tables, "tmaze-short", "bistable")
+    agrees = share(models, "outcome_longest", "solved") > 0.5
+    words = f"{tell(models, 'outcome_longest', 'solved')} solve length {_find_longest(models):,}"
+    certified = f"{count(models, 'certified', 'every length')} are certified for every length"
+    return conclude(f"{words}; {certified}", agrees, models)
+
+
+def judge_every_cell(tables: Tables) -> Finding:
+    """Short-trained bistable models at the longest maze, cell by cell."""
+    models = _find(tables, "tmaze-short", "bistable")
+    groups = [select_rows(models, model=cell) for cell in CELLS]
+    parts = [
+        f"{cell}: {tell(group, 'outcome_longest', 'solved')}"
+        for cell, group in zip(CELLS, groups, strict=True)
+    ]
+    agrees = all(share(group, "outcome_longest", "solved") > 0.5 for group in groups)
+    return conclude("; ".join(parts), agrees, *groups)
+
+
+def judge_to_random(tables: Tables) -> Finding:
+    """Mean return of short-trained monostable models at the longest maze."""
+    models = _find(tables, "tmaze-short", "monostable")
+    mean = float(np.mean(models["return_longest"])) if count_rows(models) else np.nan
+    words = f"mean return {show(mean)} at length {_find_longest(models):,}"
+    return conclude(words, abs(mean - COIN_FLIP) <= NEAR_COIN_FLIP, models)
+
+
+def judge_long_monostable(tables: Tables) -> Finding:
+    """Long-trained monostable models at the longest maze."""
+    models = _find(tables, "tmaze-long", "monostable")
+    solved = tell(models, "outcome_longest", "solved")
+    agrees = count(models, "outcome_longest", "solved") == 0
+    return conclude(f"{solved} solve length {_find_longest(models):,}", agrees, models)
+
+
+def judge_long_longer(tables: Tables) -> Finding:
+    """Long-trained bistable models that solve length 100, on longer mazes."""
+    models = _find_able(tables)
+    agrees = share(models, "solves_longer") > 0.5
+    words = f"of those that solve 100, {tell(models, 'solves_longer')} solve all longer lengths"
+    return conclude(words, agrees, models)
+
+
+def judge_long_shorter(tables: Tables) -> Finding:
+    """Long-trained bistable models that solve length 100, on shorter mazes."""
+    models = _find_able(tables)
+    agrees = share(models, "solves_shorter", False) > 0.5
+    words = f"of those that solve 100, {tell(models, 'solves_shorter', False)} fail on a shorter"
+    return conclude(words, agrees, models)
+
+
+def judge_slow_transients(tables: Tables) -> Finding:
+    """Median transients of bistable models of both trainings."""
+    groups = [_find(tables, preset, "bistable") for preset in PAPER_BISTABLE]
+    groups = [keep_rows(it, np.isfinite(it["transient"])) for it in groups]
+    medians = [np.median(it["transient"]) if count_rows(it) else np.nan for it in groups]
+    words = f"median steps: {show(medians[0])} (short-trained), {show(medians[1])} (long-trained)"
+    return conclude(words, medians[1] >= 2 * medians[0], *groups)
+
+
+def judge_short_better(tables: Tables) -> Finding:
+    """Bistable models of both trainings that are certified for every length."""
+    short, long = (_find(tables, preset, "bistable") for preset in PAPER_BISTABLE)
+    agrees = share(short, "certified", "every length") > share(long, "certified", "every length")
+    parts = (tell(short, "certified", "every length"), tell(long, "certified", "every length"))
+    words = f"certified for every length: {parts[0]} short-trained, {parts[1]} long-trained"
+    return conclude(words, agrees, short, long)
+
+
+def _find(tables: Tables, preset: str, stability: str | None = None) -> Columns:
+    wanted = {} if stability is None else {"stability": stability}
+    return find_agents(tables, preset=preset, parallelizable=False, **wanted)
+
+
+def _find_able(tables: Tables) -> Columns:
+    """Long-trained bistable models that solve what they were trained on."""
+    models = _find(tables, "tmaze-long", "bistable")
+    return select_rows(models, outcome="solved")
+
+
+def _find_longest(models: Columns) -> int:
+    return int(models["longest"].max()) if count_rows(models) else 0
+
+
+def _tell_bistable(short: Columns, long: Columns) -> str:
+    parts = (tell(short, "stability", "bistable"), tell(long, "stability", "bistable"))
+    return f"bistable: {parts[0]} short-trained, {parts[1]} long-trained"
+
+
+def _register(name: str, sentence: str, rule: str, judge: Judge) -> None:
+    claims.register(name, Claim(sentence, PLACE, rule, judge))
+
+
+_register(
+    "monostable-fail",
+    "No monostable model trained on the short T-maze solves the long one […]",
+    "none of them solves length 100",
+    judge_monostable_fail,
+)
+_register(
+    "bistable-solve",
+    "No monostable model […] solves the long one, whereas most bistable models do.",
+    "more than half of them solve length 100",
+    judge_bistable_solve,
+)
+_register(
+    "necessary",
+    "Bistability (and more generally multistability) is a necessary condition for THG.",
+    "no monostable model, whatever its cell and training, is certified for every length",
+    judge_necessary,
+)
+_register(
+    "two-ways",
+    "The models directly trained on the longer T-mazes solve the environment using either slow "
+    "transient dynamics or multistability.",
+    "of the long-trained models that solve length 100 some are monostable and some bistable",
+    judge_two_ways,
+)
+_register(
+    "fewer-bistable",
+    "Fewer models reached bistability in this case [trained on length 100].",
+    "a smaller share of the long-trained models is bistable",
+    judge_fewer_bistable,
+)
+_register(
+    "bistable-counts",
+    "Fewer models reached bistability in this case (57/90 for the short T-maze vs 36/90 for the "
+    "long one).",
+    "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
+    judge_bistable_counts,
+)
+_register(
+    "short-lasting",
+    "Bistability leads to generalization for arbitrary long T-mazes […]",
+    "more than half of the short-trained bistable models solve the longest maze",
+    judge_short_lasting,
+)
+_register(
+    "every-cell",
+    "[Bistability leads to generalization, and] this property is independent on model type: the "
+    "same observation can be made for GRU, BRC and nBRC.",
+    "so it is for each of the three cells",
+    judge_every_cell,
+)
+_register(
+    "to-random",
+    "The average rewards of monostable models converge to random.",
+    f"their mean return at the longest maze is {COIN_FLIP} ± {NEAR_COIN_FLIP} (short-trained)",
+    judge_to_random,
+)
+_register(
+    "long-monostable",
+    "Again, we observe that monostable models fail to generalize on longer mazes […]",
+    "no long-trained monostable model solves the longest maze",
+    judge_long_monostable,
+)
+_register(
+    "long-longer",
+    "Multistable models maintain their ability to generalize on longer mazes […]",
+    "more than half of the long-trained bistable models that solve 100 solve all longer lengths",
+    judge_long_longer,
+)
+_register(
+    "long-shorter",
+    "Multistable models maintain their ability to generalize on longer mazes, but not on shorter "
+    "T-mazes.",
+    "more than half of the long-trained bistable models that solve 100 fail on a shorter length",
+    judge_long_shorter,
+)
+_register(
+    "slow-transients",
+    "Even multistable models require transient dynamics to reach equilibrium, which are "
+    "considerably slower when trained on longer mazes.",
+    "the median transient of long-trained bistable models is at least twice as long",
+    judge_slow_transients,
+)
+_register(
+    "short-better",
+    "Training a multistable model on shorter rather than longer T-mazes […] also leads to "
+    "improved THG.",
+    "a larger share of the short-trained bistable models is certified for every length",
+    judge_short_better,
+)

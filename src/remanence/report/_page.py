@@ -1,0 +1,183 @@
+"""The report of a study as one HTML file that needs nothing else."""
+
+import base64
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from remanence.errors import RemanenceError
+from remanence.evaluation import LengthSet
+from remanence.figures import (
+    MODELS,
+    TRAININGS,
+    Tables,
+    count_rows,
+    draw_figure,
+    find_look,
+    registry,
+    save_figure,
+    select_rows,
+)
+from remanence.report._claims import VERDICTS, Finding, claims, judge_claims
+from remanence.report._records import Job, Records, name_model, read_records
+from remanence.report._states import tabulate_states
+from remanence.report._tables import derive_tables
+from remanence.store import write_text
+
+PAPER_ITERATIONS = 250
+FORMATS = ("png", "svg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A figure of the report: an image as a data URI, or why there is none."""
+
+    title: str
+    caption: str
+    paper: str
+    image: str = ""
+    problem: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Where a report was written, what it found on each claim, and what the study lacks."""
+
+    path: Path
+    findings: Mapping[str, Finding]
+    problems: tuple[str, ...]
+
+    def count_verdicts(self) -> dict[str, int]:
+        """How many claims there are of each verdict."""
+        found = Counter(finding.verdict for finding in self.findings.values())
+        return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def write_report(study: str | Path, out: str | Path | None = None) -> Report:
+    """Write STUDY/report.html, or `out`, and its figures as PNG and SVG beside it."""
+    study = Path(study)
+    records = read_records(study)
+    tables = derive_tables(records)
+    states, problems = tabulate_states(records, tables["models"])
+    path = study / "report.html" if out is None else Path(out)
+    report = Report(path, judge_claims(tables), (*records.problems, *problems))
+    pictures = list(draw_pictures({**tables, "states": states}, path.parent / "figures"))
+    write_text(path, _render(records, tables, report, pictures))
+    return report
+
+
+def draw_pictures(tables: Tables, directory: Path) -> Iterator[Picture]:
+    """Draw every figure into a directory; one that cannot be drawn says why."""
+    for name in registry:
+        figure = registry[name]
+        words = (figure.title, figure.caption, figure.paper)
+        try:
+            drawn = draw_figure(name, tables)
+            for suffix in FORMATS:
+                save_figure(drawn, directory / f"{name}.{suffix}")
+        except RemanenceError:
+            needed = [need for need in figure.needs if not count_rows(tables.get(need, {}))]
+            yield Picture(*words, problem=f"There are no {' and no '.join(needed)} in this study.")
+        except Exception as error:  # whatever one figure trips over, the others are drawn
+            yield Picture(*words, problem=f"{type(error).__name__}: {error}")
+        else:
+            image = base64.b64encode((directory / f"{name}.svg").read_bytes()).decode()
+            yield Picture(*words, image=f"data:image/svg+xml;base64,{image}")
+
+
+def _render(records: Records, tables: Tables, report: Report, pictures: list[Picture]) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("remanence.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(
+        plan=_complete(records.plan),
+        jobs=[_describe_job(records, job) for job in records.jobs],
+        problems=report.problems,
+        failures=_list_failures(records),
+        num_agents=count_rows(tables["models"]),
+        claims=[(claims[name], finding) for name, finding in report.findings.items()],
+        verdicts=report.count_verdicts(),
+        num_iterations=sorted({job.get("num_iterations", 0) for job in records.jobs}),
+        paper_iterations=PAPER_ITERATIONS,
+        pictures=pictures,
+        certificates=[
+            (_describe_job(records, job), _certify(records, tables, job)) for job in records.jobs
+        ],
+        seconds=sum(status.get("seconds") or 0 for status in records.statuses.values()),
+    )
+
+
+def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan, with blanks for what an older study may not say."""
+    blank = dict.fromkeys(("name", "profile", "note", "started", "python"), "")
+    return {**blank, "command": [], "machine": {}, "versions": {}, **plan}
+
+
+def _describe_job(records: Records, job: Job) -> dict[str, Any]:
+    status = records.statuses[job["id"]]
+    return {
+        "id": job["id"],
+        "model": find_look(MODELS, name_model(job)).name,
+        "training": find_look(TRAININGS, job["preset"]).name,
+        "seeds": _show_seeds(job["seeds"]),
+        "num_seeds": len(job["seeds"]),
+        "num_iterations": job.get("num_iterations", ""),
+        "changes": job.get("changes") or {},
+        "state": status.get("state", "not known"),
+        "stage": status.get("stage", ""),
+        "minutes": (status.get("seconds") or 0) / 60,
+    }
+
+
+def _show_seeds(seeds: list[int]) -> str:
+    whole = seeds and seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f"{seeds[0]}–{seeds[-1]}" if whole and len(seeds) > 1 else ", ".join(map(str, seeds))
+
+
+def _list_failures(records: Records) -> list[tuple[str, str]]:
+    """Jobs that failed, and what they failed with."""
+    return [
+        (name, status.get("error") or "")
+        for name, status in records.statuses.items()
+        if status.get("state") == "failed"
+    ]
+
+
+def _certify(records: Records, tables: Tables, job: Job) -> list[dict[str, Any]]:
+    """What the certificate of each agent of a job says."""
+    models = select_rows(tables["models"], job=job["id"])
+    rows = []
+    for index, seed in enumerate(models["seed"].tolist()):
+        found = records.certificates.get((job["id"], seed))
+        if found is not None:
+            stability, vaa = models["stability"][index], models["vaa"][index]
+            rows.append({"seed": seed, "stability": stability, "vaa": vaa, **_tell(found)})
+    return rows
+
+
+def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
+    bitwise, contraction = certificate["bitwise"], certificate["contraction"]
+    failure = bitwise["failures"]["solved"] or bitwise["failures"]["optimal"]
+    settled = [
+        "open" if cue["transient"] is None else f"{cue['transient']:,}" for cue in bitwise["cues"]
+    ]
+    return {
+        "solved": _show_lengths(bitwise["solved"]),
+        "optimal": _show_lengths(bitwise["optimal"]),
+        "failure": f"{failure['kind']} at {failure['length']:,}" if failure else "none",
+        "settled": " / ".join(settled),
+        "merge": "never" if bitwise["merge"] is None else f"{bitwise['merge']:,}",
+        "contraction": contraction["verdict"],
+    }
+
+
+def _show_lengths(lengths: dict[str, Any] | None) -> str:
+    return "undecided" if lengths is None else str(LengthSet.from_json(lengths))

@@ -1,0 +1,173 @@
+"""What the store of a study holds, as columns; the only module that knows where it lies.
+
+A file that is missing or broken is named among the problems, and the rest is read.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from remanence import cells
+from remanence.errors import RemanenceError, StoreError
+from remanence.figures import Columns, count_rows, keep_rows
+from remanence.store import read_json, read_table
+
+FORMAT = 1
+NEEDED = {
+    "evaluations": ("seed", "length", "return", "end"),
+    "stability": ("seed", "vaa", "stability"),
+    "certificates": ("seed", "solved", "optimal", "transient_up", "transient_down"),
+    "curves": ("seed", "iteration", "return"),
+}
+IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "seed")
+
+Job = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Records:
+    """Plan, states of jobs, tables, certificates by job and seed, and what could not be read.
+
+    Every table has the columns of `IDENTITY`, which say which agent a row is about.
+    """
+
+    path: Path
+    plan: Mapping[str, Any]
+    statuses: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Columns]
+    certificates: Mapping[tuple[str, int], Mapping[str, Any]]
+    problems: tuple[str, ...]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The plan's jobs, in its order."""
+        return self.plan["jobs"]
+
+
+def read_records(path: Path) -> Records:
+    """All that is there of the study in a directory."""
+    plan = read_json(path / "study.json")
+    if not isinstance(plan, dict) or plan.get("format") != FORMAT or "jobs" not in plan:
+        remedy = "use the version that wrote it"
+        raise StoreError(path / "study.json", "not a study that this version reads", remedy)
+    problems = [absence for job in plan["jobs"] for absence in _find_absent(path, job)]
+    return Records(
+        path,
+        plan,
+        statuses={job["id"]: _read_status(path, job) for job in plan["jobs"]},
+        tables={name: _read_all(path, plan["jobs"], name, problems) for name in NEEDED},
+        certificates=dict(_read_certificates(path, plan["jobs"], problems)),
+        problems=tuple(problems),
+    )
+
+
+def locate_agent(path: Path, job: str, seed: int) -> Path:
+    """The file of an agent's weights."""
+    return path / "runs" / job / "agents" / f"seed-{seed}.safetensors"
+
+
+def explain(path: Path, what: str, error: Exception) -> str:
+    """What is missing and why; paths as they are within the study, wherever that lies."""
+    return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
+
+
+def name_model(job: Job) -> str:
+    """The cell's name in the small network, else the network's."""
+    return job["cell"] if job["network"] == "tmaze" else job["network"]
+
+
+def is_parallelizable(cell: str) -> bool:
+    """Whether the update of a registered cell is linear in the state."""
+    if cell not in cells.registry:
+        return False
+    # Of the cell only its type matters, so its weights are not drawn.
+    return _is_linear(eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)))
+
+
+def _is_linear(cell: cells.AbstractCell) -> bool:
+    if isinstance(cell, cells.Stack | cells.Parallel):
+        return all(_is_linear(part) for part in cell.cells)
+    return isinstance(cell, cells.AbstractLinearCell)
+
+
+def _read_status(path: Path, job: Job) -> Mapping[str, Any]:
+    try:
+        return read_json(path / "status" / f"{job['id']}.json")
+    except StoreError:
+        return {"state": "not begun"}
+
+
+def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> Columns:
+    """A table of all jobs, with the columns that all of them have."""
+    parts = []
+    for job in jobs:
+        if not _locate(path, job, table).exists():
+            continue
+        try:
+            part = _read_part(_locate(path, job, table), job, table)
+        except StoreError as error:
+            problems.append(explain(path, f"{job['id']}: no {table}", error))
+            continue
+        parts.append(part)
+        problems += _find_missing_seeds(job, table, part)
+    if not parts:
+        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table]}}
+    names = [name for name in parts[0] if all(name in part for part in parts)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def _locate(path: Path, job: Job, table: str) -> Path:
+    if table == "curves":
+        return path / "runs" / job["id"] / "curves.parquet"
+    return path / table / f"{job['id']}.parquet"
+
+
+def _find_absent(path: Path, job: Job) -> list[str]:
+    absent = [table for table in NEEDED if not _locate(path, job, table).exists()]
+    return [f"{job['id']}: no {', no '.join(absent)}."] if absent else []
+
+
+def _read_part(file: Path, job: Job, table: str) -> Columns:
+    columns = read_table(file)
+    missing = [name for name in NEEDED[table] if name not in columns]
+    if missing:
+        raise StoreError(file, f"has no column {missing[0]!r}", "make it anew")
+    number = count_rows(columns)
+    identity = {
+        "job": job["id"],
+        "preset": job["preset"],
+        "model": name_model(job),
+        "cell": job["cell"],
+        "parallelizable": is_parallelizable(job["cell"]),
+    }
+    named = {name: np.full(number, value) for name, value in identity.items()}
+    words = {name: it.astype(str) if it.dtype == object else it for name, it in columns.items()}
+    known = np.ones(number, bool)
+    if table == "curves":
+        # An iteration in which no episode ended has no return.
+        known = np.isfinite(words["return"])
+    return keep_rows(words | named, known)
+
+
+def _find_missing_seeds(job: Job, table: str, columns: Columns) -> list[str]:
+    missing = sorted(set(job["seeds"]) - set(columns["seed"].tolist()))
+    seeds = ", ".join(map(str, missing))
+    return [f"{job['id']}: nothing in {table} of seed {seeds}."] if missing else []
+
+
+def _read_certificates(
+    path: Path, jobs: list[Job], problems: list[str]
+) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
+    for job in jobs:
+        home = path / "certificates" / job["id"]
+        for seed in job["seeds"] if home.exists() else ():
+            try:
+                yield (job["id"], seed), read_json(home / f"seed-{seed}.json")
+            except RemanenceError as error:
+                what = f"{job['id']}: no certificate of seed {seed}"
+                problems.append(explain(path, what, error))

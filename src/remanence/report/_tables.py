@@ -1,0 +1,162 @@
+"""The tables that figures and claims are made from, derived from the records of a study."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from remanence.evaluation import LengthSet
+from remanence.figures import Columns, Tables, keep_rows, select_rows
+from remanence.report._records import IDENTITY, Records
+
+PROBE = 100
+TRAINED_LENGTHS = {"tmaze-short": (1, 3), "tmaze-long": (100, 100)}
+# An empty table has columns too.
+OUTCOME_COLUMNS = (*IDENTITY, "length", "stability", "return", "outcome")
+LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
+MODEL_COLUMNS = (
+    *(*IDENTITY, "stability", "vaa", "length", "outcome", "longest", "outcome_longest"),
+    *("return_longest", "return_beyond", "learned", "solves_shorter", "solves_longer"),
+    *("certified", "certified_optimal", "transient"),
+)
+
+Row = dict[str, Any]
+Key = tuple[str, int]
+
+
+def derive_tables(records: Records) -> Tables:
+    """`models`, `outcomes`, `curves` and `lengths`, as `remanence.figures` has them."""
+    stability = _list_by_agent(records.tables["stability"])
+    outcomes = list(_list_outcomes(records.tables["evaluations"], stability))
+    models = list(_list_models(records, stability, outcomes))
+    return {
+        "models": _stack(models, MODEL_COLUMNS),
+        "outcomes": _stack(outcomes, OUTCOME_COLUMNS),
+        "curves": records.tables["curves"],
+        "lengths": _stack(
+            [row for model in models for row in _list_lengths(records, model)], LENGTH_COLUMNS
+        ),
+    }
+
+
+def _stack(rows: list[Row], names: tuple[str, ...]) -> Columns:
+    return {name: np.array([row[name] for row in rows]) for name in names}
+
+
+def _list_by_agent(columns: Columns) -> dict[Key, Row]:
+    """The row of every agent in a table that has one for each."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    named = [dict(zip(columns, row, strict=True)) for row in rows]
+    return {(row["job"], row["seed"]): row for row in named}
+
+
+def _list_outcomes(evaluations: Columns, stability: Mapping[Key, Row]) -> Iterator[Row]:
+    """A row for each agent and length, both cues together."""
+    names = (*IDENTITY, "length", "return", "end")
+    episodes: dict[tuple, list[tuple[float, str]]] = {}
+    for *key, gained, end in zip(*(evaluations[name].tolist() for name in names), strict=True):
+        episodes.setdefault(tuple(key), []).append((gained, end))
+    for key, group in episodes.items():
+        row = dict(zip(names, key, strict=False))
+        ends = [end for _, end in group]
+        measured = stability.get((row["job"], row["seed"]), {})
+        yield row | {
+            "stability": measured.get("stability", ""),
+            "return": float(np.mean([gained for gained, _ in group])),
+            "outcome": (
+                "timeout" if "timeout" in ends else "random" if "wrong" in ends else "solved"
+            ),
+        }
+
+
+def _list_models(
+    records: Records, stability: Mapping[Key, Row], outcomes: list[Row]
+) -> Iterator[Row]:
+    """A row for each agent of which anything is known."""
+    certificates = _list_by_agent(records.tables["certificates"])
+    by_agent: dict[Key, list[Row]] = {}
+    for row in outcomes:
+        by_agent.setdefault((row["job"], row["seed"]), []).append(row)
+    identities = {key: row for rows in (stability, certificates) for key, row in rows.items()}
+    identities |= {key: rows[0] for key, rows in by_agent.items()}
+    for key, known in sorted(identities.items()):
+        identity = {name: known[name] for name in IDENTITY}
+        measured = {name: stability.get(key, {}).get(name) for name in ("vaa", "stability")}
+        certified = certificates.get(key, {})
+        yield identity | {
+            "stability": measured["stability"] or "",
+            "vaa": np.nan if measured["vaa"] is None else measured["vaa"],
+            **_summarize(identity["preset"], by_agent.get(key, [])),
+            "certified": certified.get("solved", ""),
+            "certified_optimal": certified.get("optimal", ""),
+            "transient": _find_transient(certified),
+        }
+
+
+def _summarize(preset: str, rows: list[Row]) -> Row:
+    """What an agent does at length 100, at the longest, at shorter, longer and trained ones."""
+    rows = sorted(rows, key=lambda row: row["length"])
+    solved = {row["length"]: row["outcome"] == "solved" for row in rows}
+    probes = [row for row in rows if abs(row["length"] - PROBE) <= 0.1 * PROBE]
+    probe = min(probes, key=lambda row: abs(row["length"] - PROBE), default={})
+    low, high = TRAINED_LENGTHS.get(preset, (PROBE, PROBE))
+    trained = [length for length in solved if low <= length <= high]
+    if not trained and low == PROBE and probe:
+        trained = [probe["length"]]
+    beyond = [row["return"] for row in rows if row["length"] > high]
+    return {
+        "length": probe.get("length", PROBE),
+        "outcome": probe.get("outcome", ""),
+        "longest": rows[-1]["length"] if rows else 0,
+        "outcome_longest": rows[-1]["outcome"] if rows else "",
+        "return_longest": rows[-1]["return"] if rows else np.nan,
+        "return_beyond": float(np.mean(beyond)) if beyond else np.nan,
+        "learned": bool(trained) and all(solved[length] for length in trained),
+        "solves_shorter": all(solved[length] for length in solved if length < PROBE),
+        "solves_longer": all(solved[length] for length in solved if length > PROBE),
+    }
+
+
+def _find_transient(certified: Row) -> float:
+    """Steps until the memories of both cues repeat; NaN where that is not known."""
+    steps = [certified.get(f"transient_{cue}", -1) for cue in ("up", "down")]
+    return np.nan if min(steps) < 0 else float(max(steps))
+
+
+def _list_lengths(records: Records, model: Row) -> Iterator[Row]:
+    """The stretches of lengths that an agent's certificate is about."""
+    found = records.certificates.get((model["job"], model["seed"]))
+    if found is None:
+        return
+    identity = {name: model[name] for name in (*IDENTITY, "stability")}
+    nothing = identity | {"kind": "", "low": 1.0, "high": 1.0, "share": 0.0}
+    decided = {kind: found["bitwise"][kind] for kind in ("solved", "optimal")}
+    if decided["solved"] is None:
+        yield nothing
+        return
+    rows = [
+        identity | {"kind": kind, "low": low, "high": high, "share": share}
+        for kind, lengths in decided.items()
+        if lengths is not None
+        for low, high, share in list_stretches(LengthSet.from_json(lengths))
+    ]
+    yield from rows or [nothing | {"kind": "solved"}]
+
+
+def list_stretches(lengths: LengthSet) -> Iterator[tuple[float, float, float]]:
+    """First length, last length and share of each stretch; the last may go on for ever."""
+    tail = lengths.listed[-lengths.period :]
+    endless = len(lengths.listed) + 1
+    for low, high in lengths.list_runs():
+        if high == len(lengths.listed) and tail.all():
+            endless = low
+        else:
+            yield float(low), float(high), 1.0
+    if tail.any():
+        yield float(endless), np.inf, float(tail.mean())
+
+
+def find_agents(tables: Tables, **wanted: Any) -> Columns:
+    """The models with the given values whose outcome at length 100 is known."""
+    models = select_rows(tables["models"], **wanted)
+    return keep_rows(models, models["outcome"] != "")

@@ -1,0 +1,74 @@
+"""What every registered figure keeps to."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from matplotlib.text import Text
+
+from remanence.errors import InvalidOptionError
+from remanence.figures import count_rows, draw_figure, registry, save_figure, select_rows
+from tests.figures.tables import make_tables
+
+TABLES = make_tables()
+
+
+@pytest.fixture(scope="module", params=list(registry))
+def drawn(request):
+    return request.param, draw_figure(request.param, TABLES)
+
+
+def test_is_written_as_png_and_svg(drawn, tmp_path):
+    name, figure = drawn
+    for suffix in ("png", "svg"):
+        save_figure(figure, tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert ElementTree.parse(tmp_path / f"{name}.svg").getroot().tag.endswith("svg")
+
+
+def test_fits_on_a_printed_page_in_legible_letters(drawn):
+    _, figure = drawn
+    width, height = figure.get_size_inches()
+    assert width <= 8
+    assert height <= 9.5
+    texts = figure.findobj(Text)
+    assert all(text.get_fontsize() >= 7 for text in texts if text.get_text().strip())
+
+
+def test_nothing_is_cut_off_at_the_edges(drawn):
+    name, figure = drawn
+    alone = {key: select_rows(table, preset="tmaze-short") for key, table in TABLES.items()}
+    # A study of one training has fewer panels, and the same words to find room for.
+    for it in (figure, draw_figure(name, alone)) if registry[name].needs else (figure,):
+        it.draw_without_rendering()
+        width, height = it.bbox.size
+        for part in [*it.legends, *(title for axes in it.axes for title in (axes.title,))]:
+            box = part.get_window_extent()
+            assert -1 <= box.x0 <= box.x1 <= width + 1
+            assert -1 <= box.y0 <= box.y1 <= height + 1
+
+
+def test_axes_say_what_they_show(drawn):
+    _, figure = drawn
+    for axes in figure.axes:
+        names = [tick.get_text() for tick in axes.get_xticklabels()]
+        categories = any(name.isalpha() for name in names)
+        shared = len(axes.get_shared_x_axes().get_siblings(axes)) > 1
+        assert axes.get_xlabel() or categories or shared or not axes.axison
+
+
+def test_has_a_title_and_a_caption(drawn):
+    name, _ = drawn
+    entry = registry[name]
+    assert entry.title
+    assert not entry.title.endswith(".")
+    assert entry.caption.endswith(".")
+    assert set(entry.needs) <= set(TABLES)
+
+
+def test_needs_what_it_says_it_needs(drawn):
+    name, _ = drawn
+    for need in registry[name].needs:
+        empty = {column: values[:0] for column, values in TABLES[need].items()}
+        assert count_rows(empty) == 0
+        with pytest.raises(InvalidOptionError, match=need):
+            draw_figure(name, {**TABLES, need: empty})

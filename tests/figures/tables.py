@@ -1,0 +1,77 @@
+"""Tables as figures are drawn from, made by hand."""
+
+import numpy as np
+
+PRESETS = ("tmaze-short", "tmaze-long")
+MODELS = {"gru": ("gru", False), "deep-mingru": ("mingru", True), "own": ("own", False)}
+SEEDS = (1, 2, 3)
+LENGTHS = (2, 10, 100)
+
+
+def stack(rows):
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def list_agents():
+    """Three agents for each training and model; the last one of each is monostable."""
+    return [
+        {
+            "preset": preset,
+            "model": model,
+            "cell": cell,
+            "parallelizable": linear,
+            "seed": seed,
+            "stability": "monostable" if linear or seed == 3 else "bistable",
+        }
+        for preset in PRESETS
+        for model, (cell, linear) in MODELS.items()
+        for seed in SEEDS
+    ]
+
+
+def solves(agent, length):
+    return agent["stability"] == "bistable" or length < 50
+
+
+def make_tables():
+    agents = list_agents()
+    outcomes = [
+        agent
+        | {"length": length, "return": 4.0 if solved else 1.9 + 0.1 * agent["seed"]}
+        | {"outcome": "solved" if solved else "random"}
+        for agent in agents
+        for length in LENGTHS
+        for solved in [solves(agent, length)]
+    ]
+    curves = [
+        agent | {"iteration": iteration, "return": float(iteration * agent["seed"])}
+        for agent in agents
+        for iteration in (1, 2, 3)
+    ]
+    lengths = [agent | stretch for agent in agents for stretch in list_stretches(agent)]
+    states = [
+        agent | {"cue": cue, "step": step, "unit": unit, "state": (cue - 0.5) * step + unit}
+        for agent in agents
+        if (agent["model"], agent["seed"]) == ("gru", 1)
+        for cue in (0, 1)
+        for step in range(4)
+        for unit in (0, 1)
+    ]
+    return {
+        "models": stack([row for row in outcomes if row["length"] == 100]),
+        "outcomes": stack(outcomes),
+        "curves": stack(curves),
+        "lengths": stack(lengths),
+        "states": stack(states),
+    }
+
+
+def list_stretches(agent):
+    """For ever if bistable, else up to 49; one agent of each training is undecided."""
+    if (agent["model"], agent["seed"]) == ("own", 3):
+        return [{"kind": "", "low": 1.0, "high": 1.0, "share": 0.0}]
+    high = np.inf if agent["stability"] == "bistable" else 49.0
+    return [
+        {"kind": "solved", "low": 1.0, "high": high, "share": 1.0},
+        {"kind": "optimal", "low": 1.0, "high": 20.0, "share": 1.0},
+    ]

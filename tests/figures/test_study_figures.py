@@ -1,0 +1,119 @@
+"""Figures of a study show their tables: lines, bars and marks are read back and counted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from remanence.errors import InvalidOptionError
+from remanence.figures import Tables, draw_figure, select_rows
+from tests.figures.tables import LENGTHS, MODELS, PRESETS, SEEDS, make_tables
+
+TABLES = make_tables()
+
+
+def draw(name: str, tables: Tables = TABLES) -> Any:
+    """A figure whose artists are taken apart below."""
+    return draw_figure(name, tables)
+
+
+def get_lines(axes):
+    return {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+
+
+def test_outcomes_are_counted_in_bars_and_marked_one_by_one():
+    bars, scatter = draw("outcomes").axes
+    models = select_rows(TABLES["models"], parallelizable=False)
+    assert len(bars.containers) == len(PRESETS)
+    for container, preset in zip(bars.containers, PRESETS, strict=True):
+        trained = models["outcome"][models["preset"] == preset]
+        expected = [np.sum(trained == outcome) for outcome in ("timeout", "random", "solved")]
+        assert [bar.get_height() for bar in container] == expected
+        assert f"({len(trained)} models)" in container.get_label()
+    marks = [line for line in scatter.lines if np.size(line.get_xdata()) == 1]
+    assert len(marks) == len(models["seed"])
+    # Solved on the right and bistable above; random in the middle and monostable below.
+    right = [line for line in marks if line.get_xdata()[0] > 1.5]
+    assert len(right) == np.sum(models["outcome"] == "solved")
+    assert all(line.get_ydata()[0] > 0.5 for line in right)
+    numbers = [int(text.get_text()) for text in scatter.texts]
+    assert sum(numbers) == len(models["seed"])
+
+
+@pytest.mark.parametrize(("figure", "linear"), [("nonlinear", False), ("parallelizable", True)])
+def test_returns_are_means_over_as_many_models_as_the_label_says(figure, linear):
+    panels = draw(figure).axes
+    assert len(panels) == len(PRESETS)
+    for axes, preset in zip(panels, PRESETS, strict=True):
+        outcomes = select_rows(TABLES["outcomes"], preset=preset, parallelizable=linear)
+        lines = get_lines(axes)
+        groups = sorted(set(zip(outcomes["model"], outcomes["stability"], strict=True)))
+        assert len(lines) == len(groups)
+        for model, stability in groups:
+            members = select_rows(outcomes, model=model, stability=stability)
+            name = {"gru": "GRU", "deep-mingru": "deep minGRU"}.get(model, model)
+            line = lines[f"{name}, {stability} ({len(set(members['seed']))})"]
+            expected = [
+                np.mean(members["return"][members["length"] == length]) for length in LENGTHS
+            ]
+            np.testing.assert_array_equal(line.get_xdata(), LENGTHS)
+            np.testing.assert_allclose(line.get_ydata(), expected)
+            assert line.get_linestyle() == ("-" if stability == "bistable" else "--")
+
+
+def test_learning_curves_are_mean_and_two_sigma():
+    figure = draw("learning")
+    assert len(figure.axes) == len(PRESETS) * len(MODELS)
+    axes = figure.axes[0]
+    assert axes.get_title() == "GRU (3)"
+    mean = [axes.lines[-1].get_xdata(), axes.lines[-1].get_ydata()]
+    np.testing.assert_allclose(mean, [[1, 2, 3], [2, 4, 6]])
+    # At iteration i the returns are i, 2 i and 3 i: sigma is i sqrt(2/3).
+    edge = axes.collections[0].get_paths()[0].vertices
+    for iteration in (1, 2, 3):
+        heights = edge[edge[:, 0] == iteration, 1]
+        reach = 2 * iteration * np.sqrt(2 / 3)
+        np.testing.assert_allclose(heights.min(), 2 * iteration - reach, rtol=1e-6)
+        np.testing.assert_allclose(heights.max(), 2 * iteration + reach, rtol=1e-6)
+
+
+def test_transients_are_the_states_of_each_unit_after_each_cue():
+    figure = draw("transients")
+    assert len(figure.axes) == len(PRESETS) * 2
+    for index, axes in enumerate(figure.axes):
+        unit = index // len(PRESETS)
+        for cue, line in enumerate(axes.lines):
+            np.testing.assert_array_equal(line.get_xdata(), range(4))
+            np.testing.assert_allclose(line.get_ydata(), (cue - 0.5) * np.arange(4) + unit)
+    assert "seed 1" in figure.axes[0].get_title()
+
+
+def test_spans_have_a_row_for_every_agent_and_an_arrow_for_ever():
+    panels = draw("spans").axes
+    for axes in panels:
+        bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+        ends = np.round([end - 0.45 for _, end in bars])
+        assert np.sum(ends == 1e7) == 4
+        assert np.sum(ends == 49) == 4
+        assert np.sum(ends == 20) == 8
+        assert all(np.isclose(start, 0.55) for start, _ in bars)
+        arrows = [line for line in axes.lines if line.get_marker() == ">"]
+        undecided = [line for line in axes.lines if line.get_marker() == "$?$"]
+        assert (len(arrows), len(undecided)) == (4, 1)
+        rows = {round(bar.get_y() + 0.4, 3) for bar in axes.patches}
+        rows |= {round(float(line.get_ydata()[0]), 3) for line in undecided}
+        assert len(rows) == len(MODELS) * len(SEEDS)
+        names = [label.get_text().split("\n")[:2] for label in axes.get_yticklabels()]
+        assert names == [["GRU", "2 of 3"], ["deep minGRU", "0 of 3"], ["own", "2 of 3"]]
+
+
+def test_a_training_that_was_not_run_has_no_panel():
+    tables = {name: select_rows(table, preset="tmaze-short") for name, table in TABLES.items()}
+    for figure in ("nonlinear", "spans"):
+        (axes,) = draw(figure, tables).axes
+        assert "lengths 1–3" in axes.get_title(loc="left")
+
+
+def test_a_figure_without_its_table_is_refused():
+    with pytest.raises(InvalidOptionError, match="needs rows in 'curves'"):
+        draw_figure("learning", {"curves": {"seed": np.zeros(0)}})

@@ -1,0 +1,115 @@
+"""A small study on disk, made by hand: four jobs of six agents whose behaviour is known."""
+
+import functools
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from remanence import envs
+from remanence.networks import Agent
+from remanence.store import write_json, write_table
+from tests.evaluation.agents import make_agent
+
+SEEDS = [1, 2, 3, 4, 5, 6]
+LENGTHS = [2, 3, 30, 100, 1000]
+CELLS = ("gru", "bmru")
+PRESETS = ("tmaze-short", "tmaze-long")
+NUM_ITERATIONS = 12
+
+
+def remembers(cell: str, seed: int) -> bool:
+    """Every BMRU does, and the first two thirds of the GRUs."""
+    return cell == "bmru" or seed <= 4
+
+
+def reach(preset: str, cell: str, seed: int) -> tuple[int, float]:
+    """The first and the last length that an agent solves."""
+    low = 50 if preset == "tmaze-long" and cell == "gru" else 1
+    return (low, np.inf) if remembers(cell, seed) else (1, 50)
+
+
+def write_study(path: Path, presets: tuple[str, ...] = PRESETS) -> Path:
+    """Write plan, tables, certificates and one job's agents."""
+    jobs = [
+        {
+            "id": f"{preset}-{cell}",
+            "preset": preset,
+            "network": "tmaze",
+            "cell": cell,
+            "seeds": SEEDS,
+            "num_iterations": NUM_ITERATIONS,
+            "lengths": LENGTHS,
+            "changes": {},
+        }
+        for preset in presets
+        for cell in CELLS
+    ]
+    plan = {"format": 1, "name": "tmaze", "profile": "test", "jobs": jobs}
+    write_json(path / "study.json", plan | {"command": ["remanence", "reproduce", "<tmaze>"]})
+    for job in jobs:
+        _write_job(path, job)
+    return path
+
+
+def _write_job(path: Path, job: dict) -> None:
+    name, preset, cell = job["id"], job["preset"], job["cell"]
+    write_table(path / "evaluations" / f"{name}.parquet", _list_episodes(preset, cell))
+    kinds = np.array(["bistable" if remembers(cell, it) else "monostable" for it in SEEDS])
+    vaa = np.where(kinds == "bistable", 1.0, 0.5)
+    columns = {"seed": np.array(SEEDS), "vaa": vaa, "stability": kinds}
+    write_table(path / "stability" / f"{name}.parquet", columns)
+    spans = [reach(preset, cell, seed) for seed in SEEDS]
+    verdicts = ["every length" if span == (1, np.inf) else "some lengths" for span in spans]
+    transients = np.array([1 if cell == "bmru" else 10 * seed for seed in SEEDS])
+    columns = {"seed": np.array(SEEDS), "solved": np.array(verdicts), "optimal": np.array(verdicts)}
+    columns |= {"transient_up": transients, "transient_down": transients}
+    write_table(path / "certificates" / f"{name}.parquet", columns)
+    for seed, span in zip(SEEDS, spans, strict=True):
+        write_json(path / "certificates" / name / f"seed-{seed}.json", _certify(*span))
+    write_table(path / "runs" / name / "curves.parquet", _list_curve())
+    if cell == "gru":
+        origin = {"environment": envs.describe(*envs.make("tmaze"))}
+        home = path / "runs" / name / "agents"
+        _make_agent().save(home / "seed-1.safetensors", origin)
+        for seed in SEEDS[1:]:
+            shutil.copy(home / "seed-1.safetensors", home / f"seed-{seed}.safetensors")
+    write_json(path / "status" / f"{name}.json", {"state": "done", "seconds": 60.0})
+
+
+@functools.cache
+def _make_agent() -> Agent:
+    return make_agent("gru")
+
+
+def _list_episodes(preset: str, cell: str) -> dict[str, np.ndarray]:
+    rows = []
+    for seed in SEEDS:
+        low, high = reach(preset, cell, seed)
+        for length in LENGTHS:
+            solved = low <= length <= high
+            rows.append((seed, length, 0, 4.0, length, "right"))
+            end = "right" if solved else "wrong"
+            rows.append((seed, length, 1, 4.0 if solved else -0.1, length, end))
+    names = ("seed", "length", "cue", "return", "num_steps", "end")
+    return dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+
+
+def _certify(low: int, high: float) -> dict:
+    if high == np.inf:
+        lengths = {"listed": low, "period": 1, "runs": [[low, low]]}
+    else:
+        lengths = {"listed": int(high) + 1, "period": 1, "runs": [[low, int(high)]]}
+    failure = None if (low, high) == (1, np.inf) else {"kind": "forgets", "length": int(low)}
+    cues = [{"cue": goal, "transient": 3, "period": 1} for goal in (-1, 1)]
+    bitwise = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None}
+    bitwise |= {"failures": {"solved": failure, "optimal": failure}}
+    return {"bitwise": bitwise, "contraction": {"verdict": "proved"}}
+
+
+def _list_curve() -> dict[str, np.ndarray]:
+    """Optimal from the fourth iteration on; in the first no episode ends."""
+    iterations = np.tile(np.arange(1, NUM_ITERATIONS + 1), len(SEEDS))
+    returns = np.where(iterations == 1, np.nan, np.where(iterations < 4, 1.0, 4.0))
+    seeds = np.repeat(SEEDS, NUM_ITERATIONS)
+    return {"seed": seeds, "iteration": iterations, "return": returns}

@@ -1,0 +1,206 @@
+"""Verdicts on small tables that were made by hand."""
+
+import numpy as np
+import pytest
+
+from remanence.report import claims, derive_tables, judge_claims, read_records
+from remanence.report._claims import AGREES, DISAGREES, UNTESTED, Finding, conclude
+from remanence.report._claims_stability import compare_counts
+from remanence.report._tables import MODEL_COLUMNS
+from remanence.store import read_json, write_json
+from tests.report.stores import write_study
+
+MODEL = {
+    "job": "job",
+    "preset": "tmaze-short",
+    "model": "gru",
+    "cell": "gru",
+    "parallelizable": False,
+    "seed": 0,
+    "stability": "bistable",
+    "vaa": 1.0,
+    "length": 100,
+    "outcome": "solved",
+    "longest": 10**6,
+    "outcome_longest": "solved",
+    "return_longest": 4.0,
+    "return_beyond": 4.0,
+    "learned": True,
+    "solves_shorter": True,
+    "solves_longer": True,
+    "certified": "every length",
+    "certified_optimal": "every length",
+    "transient": 10.0,
+}
+FAILS = {
+    "outcome": "random",
+    "outcome_longest": "random",
+    "return_longest": 1.95,
+    "return_beyond": 2.0,
+    "solves_longer": False,
+    "certified": "some lengths",
+}
+MONOSTABLE = {"stability": "monostable", "vaa": 0.5}
+LONG = {"preset": "tmaze-long"}
+LINEAR = {"parallelizable": True}
+MINGRU = LINEAR | MONOSTABLE | FAILS | {"model": "mingru", "cell": "mingru"}
+DEEP = MINGRU | {"model": "deep-mingru", "return_beyond": 2.5}
+BMRU = LINEAR | {"model": "bmru", "cell": "bmru", "transient": 1.0}
+
+
+def make_tables(*groups, curves=None):
+    """Tables of models, each group as (number, changes to MODEL), and of curves if given."""
+    rows = [MODEL | changes for number, changes in groups for _ in range(number)]
+    assert set(MODEL) == set(MODEL_COLUMNS)
+    models = {name: np.array([row[name] for row in rows]) for name in MODEL}
+    return {"models": models, "curves": make_curves(**(curves or {}))}
+
+
+def make_curves(**ends):
+    """Six curves for each training, that rise at once to the given returns."""
+    rows = [
+        ("job", preset.replace("_", "-"), False, seed, iteration, end if iteration > 2 else 0.0)
+        for preset, returns in ends.items()
+        for seed, end in enumerate(returns)
+        for iteration in range(1, 21)
+    ]
+    names = ("job", "preset", "parallelizable", "seed", "iteration", "return")
+    return {name: np.array([row[index] for row in rows]) for index, name in enumerate(names)}
+
+
+CASES = [
+    ("monostable-fail", [(6, MONOSTABLE | FAILS)], AGREES),
+    ("monostable-fail", [(9, MONOSTABLE | FAILS), (1, MONOSTABLE)], DISAGREES),
+    ("monostable-fail", [(4, MONOSTABLE | FAILS)], UNTESTED),
+    ("bistable-solve", [(4, {}), (3, FAILS)], AGREES),
+    ("bistable-solve", [(3, {}), (3, FAILS)], DISAGREES),
+    ("necessary", [(6, MONOSTABLE | FAILS), (2, {})], AGREES),
+    ("necessary", [(6, MONOSTABLE)], DISAGREES),
+    ("two-ways", [(3, LONG), (3, LONG | MONOSTABLE)], AGREES),
+    ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | FAILS)], DISAGREES),
+    ("fewer-bistable", [(6, {}), (3, LONG), (3, LONG | MONOSTABLE)], AGREES),
+    ("fewer-bistable", [(3, {}), (3, MONOSTABLE), (6, LONG)], DISAGREES),
+    (
+        "bistable-counts",
+        [(19, {}), (11, MONOSTABLE), (12, LONG), (18, LONG | MONOSTABLE)],
+        AGREES,
+    ),
+    ("bistable-counts", [(30, {}), (12, LONG), (18, LONG | MONOSTABLE)], DISAGREES),
+    ("bistable-counts", [(19, {}), (10, MONOSTABLE), (40, LONG)], UNTESTED),
+    ("short-lasting", [(6, {})], AGREES),
+    ("short-lasting", [(6, {"outcome_longest": "random"})], DISAGREES),
+    ("every-cell", [(5, {"model": it}) for it in ("gru", "brc", "nbrc")], AGREES),
+    ("every-cell", [(5, {"model": it}) for it in ("gru", "brc")], UNTESTED),
+    ("to-random", [(6, MONOSTABLE | FAILS)], AGREES),
+    ("to-random", [(6, MONOSTABLE | FAILS | {"return_longest": 1.5})], DISAGREES),
+    ("long-monostable", [(6, LONG | MONOSTABLE | FAILS)], AGREES),
+    ("long-monostable", [(6, LONG | MONOSTABLE)], DISAGREES),
+    ("long-longer", [(6, LONG)], AGREES),
+    ("long-longer", [(6, LONG | {"solves_longer": False})], DISAGREES),
+    ("long-shorter", [(6, LONG | {"solves_shorter": False})], AGREES),
+    ("long-shorter", [(6, LONG)], DISAGREES),
+    ("slow-transients", [(6, {}), (6, LONG | {"transient": 30.0})], AGREES),
+    ("slow-transients", [(6, {}), (6, LONG | {"transient": 15.0})], DISAGREES),
+    ("short-better", [(6, {}), (6, LONG | FAILS)], AGREES),
+    ("short-better", [(6, {}), (6, LONG)], DISAGREES),
+    ("equal-shares", [(3, {}), (3, FAILS), (3, LONG), (3, LONG | FAILS)], AGREES),
+    ("equal-shares", [(6, {}), (3, LONG), (3, LONG | FAILS)], DISAGREES),
+    ("exploration", [(6, {}), (4, LONG), (2, LONG | {"outcome": "timeout"})], AGREES),
+    ("exploration", [(6, {}), (6, LONG)], DISAGREES),
+    ("short-arrive", [(4, FAILS), (2, {"outcome": "timeout"})], AGREES),
+    ("short-arrive", [(2, FAILS), (4, {"outcome": "timeout"})], DISAGREES),
+    ("halves", [(3, {}), (3, FAILS), (9, {"outcome": "timeout"})], AGREES),
+    ("halves", [(6, {}), (1, FAILS)], DISAGREES),
+    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG | {"learned": False})], AGREES),
+    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG)], DISAGREES),
+    (
+        "learned-counts",
+        [(30, BMRU), (8, BMRU | LONG), (22, BMRU | LONG | {"learned": False})],
+        AGREES,
+    ),
+    ("learned-counts", [(30, BMRU), (30, BMRU | LONG)], DISAGREES),
+    ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG)], AGREES),
+    ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG | {"outcome_longest": "solved"})], DISAGREES),
+    ("mingru-shorter", [(6, MINGRU | LONG | {"solves_shorter": False})], AGREES),
+    ("mingru-shorter", [(6, MINGRU | LONG)], DISAGREES),
+    ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG)], AGREES),
+    ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG | FAILS)], DISAGREES),
+    ("bmru-everywhere", [(6, BMRU), (9, BMRU | LONG | {"learned": False})], UNTESTED),
+    ("bmru-at-once", [(6, BMRU)], AGREES),
+    ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": 2.0})], DISAGREES),
+    ("kinds", [(6, MINGRU), (6, BMRU)], AGREES),
+    ("kinds", [(6, MINGRU), (6, BMRU | MONOSTABLE)], DISAGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP)], AGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP | {"return_beyond": 1.9})], DISAGREES),
+    ("deep-below", [(6, DEEP), (6, BMRU)], AGREES),
+    ("deep-below", [(6, DEEP | {"return_longest": 3.9}), (6, BMRU)], DISAGREES),
+    ("simple-first", [(6, {}), (3, LONG), (3, LONG | FAILS)], AGREES),
+    ("simple-first", [(6, FAILS), (6, LONG)], DISAGREES),
+]
+
+
+@pytest.mark.parametrize(("name", "groups", "verdict"), CASES)
+def test_verdicts_follow_the_models(name, groups, verdict):
+    finding = claims[name].judge(make_tables(*groups))
+    assert finding.verdict == verdict, finding.ours
+
+
+@pytest.mark.parametrize(
+    ("name", "curves", "verdict"),
+    [
+        ("fast-learning", {"tmaze_short": [4.0] * 6}, AGREES),
+        ("fast-learning", {"tmaze_short": [4.0] * 2 + [3.0] * 4}, DISAGREES),
+        ("short-spread", {"tmaze_short": [4.0] * 6}, AGREES),
+        ("short-spread", {"tmaze_short": [4.0] * 5 + [2.0]}, DISAGREES),
+        ("long-struggle", {"tmaze_long": [4.0, 0.0] * 3}, AGREES),
+        ("long-struggle", {"tmaze_long": [4.0] * 6}, DISAGREES),
+        ("long-struggle", {"tmaze_short": [4.0] * 6}, UNTESTED),
+    ],
+)
+def test_verdicts_follow_the_curves(name, curves, verdict):
+    finding = claims[name].judge(make_tables(curves=curves))
+    assert finding.verdict == verdict, finding.ours
+
+
+def test_iterations_without_a_return_count_as_iterations():
+    curves = make_curves(tmaze_short=[4.0] * 6)
+    known = curves["iteration"] > 12
+    tables = make_tables() | {"curves": {name: it[known] for name, it in curves.items()}}
+    finding = claims["fast-learning"].judge(tables)
+    assert finding.verdict == DISAGREES
+    assert "median: iteration 13" in finding.ours
+
+
+def test_every_claim_has_a_case():
+    learning = {"fast-learning", "short-spread", "long-struggle"}
+    assert {name for name, _, _ in CASES} | learning == set(claims)
+
+
+def test_every_claim_can_be_judged_on_any_store(tmp_path):
+    study = write_study(tmp_path)
+    plan = read_json(study / "study.json")
+    for presets in ((), ("tmaze-short",), ("tmaze-short", "tmaze-long")):
+        jobs = [job for job in plan["jobs"] if job["preset"] in presets]
+        write_json(study / "study.json", plan | {"jobs": jobs})
+        for finding in judge_claims(derive_tables(read_records(study))).values():
+            assert "could not be judged" not in finding.ours
+            assert "nan" not in finding.ours
+            assert presets or finding.verdict == UNTESTED
+
+
+def test_a_judge_that_fails_does_not_stop_the_others():
+    findings = judge_claims({"models": {}, "curves": {}})
+    assert len(findings) == len(list(claims))
+    assert "could not be judged: KeyError" in findings["monostable-fail"].ours
+
+
+def test_of_no_models_nothing_is_concluded():
+    assert conclude("0 of 0", True, {}).ours == "there are no such models in this study"
+    assert Finding("", None).verdict == UNTESTED
+
+
+def test_counts_are_compared_by_fishers_exact_test():
+    # Of two tables with margins (1, 1) and (1, 1), each has probability 1/2.
+    assert compare_counts(1, 1, (0, 1)) == pytest.approx(1.0)
+    # 5 of 5 against 0 of 5: 2 of the 252 ways to choose five of ten are as extreme.
+    assert compare_counts(5, 5, (0, 5)) == pytest.approx(2 / 252)

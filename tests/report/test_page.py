@@ -1,0 +1,162 @@
+"""The report as a file: whole, alone, and there even if the study is not."""
+
+import base64
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import pytest
+
+from remanence._registry import Registry
+from remanence.cli import main
+from remanence.figures import StudyFigure, registry
+from remanence.report import _page, claims, write_report
+from remanence.store import write_json
+from tests.report.stores import SEEDS, write_study
+
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Tags that are open, attributes that refer to something, and the text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.references += [
+            value or "" for name, value in attrs if name in ("src", "href", "srcset")
+        ]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(autouse=True)
+def few_figures(monkeypatch):
+    """Only figures that are drawn from the store; the contract tests draw all."""
+    fewer: Registry[StudyFigure] = Registry("figure")
+    for name in registry:
+        if registry[name].needs:
+            fewer.register(name, registry[name])
+    monkeypatch.setattr(_page, "registry", fewer)
+    return list(fewer)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def study(whole, tmp_path):
+    """A copy that a test may break."""
+    return shutil.copytree(whole, tmp_path / "study")
+
+
+@pytest.fixture
+def one_figure(monkeypatch):
+    fewer: Registry[StudyFigure] = Registry("figure")
+    fewer.register("learning", registry["learning"])
+    monkeypatch.setattr(_page, "registry", fewer)
+
+
+def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
+    report = write_report(study)
+    assert report.problems == ()
+    text = report.path.read_text()
+    page = Page(text)
+    assert page.open == []
+    outside = [it for it in page.references if not it.startswith(("#", "data:image/svg+xml;"))]
+    assert outside == []
+    assert not re.search(r"url\(|@import|<script|<link", text)
+    images = [it for it in page.references if it.startswith("data:")]
+    assert len(images) == len(few_figures)
+    for image in images:
+        svg = ElementTree.fromstring(base64.b64decode(image.partition(",")[2]))
+        assert svg.tag.endswith("svg")
+    for name in claims:
+        assert claims[name].sentence in page.text
+    assert "remanence reproduce <tmaze>" in page.text
+    assert text.count("<td>every length</td>") == 2 * (4 + 6 + 6)
+    assert sorted(it.name for it in (report.path.parent / "figures").iterdir()) == sorted(
+        f"{name}.{suffix}" for name in few_figures for suffix in ("png", "svg")
+    )
+
+
+def test_the_same_study_gives_the_same_report(study, tmp_path, one_figure):
+    one = write_report(study, tmp_path / "one" / "report.html").path.read_bytes()
+    two = write_report(study, tmp_path / "two" / "report.html").path.read_bytes()
+    assert one == two
+
+
+def test_broken_and_missing_runs_do_not_stop_the_report(study):
+    error = "Traceback (most recent call last):\n  <module>\nMemoryError: no room"
+    failed = {"state": "failed", "stage": "training", "error": error}
+    write_json(study / "status" / "tmaze-long-bmru.json", failed)
+    for table in ("evaluations", "stability", "certificates"):
+        (study / table / "tmaze-long-bmru.parquet").unlink()
+    (study / "evaluations" / "tmaze-short-gru.parquet").write_bytes(b"torn")
+    for seed in SEEDS:
+        agent = study / "runs" / "tmaze-long-gru" / "agents" / f"seed-{seed}.safetensors"
+        agent.write_bytes(b"torn")
+    report = write_report(study)
+    page = Page(report.path.read_text())
+    assert page.open == []
+    assert "tmaze-long-bmru failed." in page.text
+    assert "MemoryError: no room" in page.text
+    assert "tmaze-long-bmru: no evaluations, no stability, no certificates." in page.text
+    assert "tmaze-short-gru: no evaluations (" in page.text
+    assert "tmaze-long-gru: no states of seed 2 (" in page.text
+    # Learning curves of all four jobs are still there, and so is a figure of each kind.
+    assert sum(it.startswith("data:") for it in page.references) == 6
+
+
+def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):
+    report = write_report(write_study(tmp_path / "study", presets=()))
+    page = Page(report.path.read_text())
+    assert page.text.count("Not drawn.") == len(few_figures)
+    assert report.count_verdicts()["not tested at this size"] == len(list(claims))
+
+
+def test_a_figure_that_fails_does_not_stop_the_others(study, monkeypatch):
+    def fail(tables):
+        raise ZeroDivisionError("in a figure of somebody's own")
+
+    figures: Registry[StudyFigure] = Registry("figure")
+    figures.register("broken", StudyFigure(fail, (), "Broken", "Never drawn."))
+    figures.register("learning", registry["learning"])
+    monkeypatch.setattr(_page, "registry", figures)
+    monkeypatch.setattr(_page, "draw_figure", lambda name, tables: figures[name].draw(tables))
+    report = write_report(study)
+    page = Page(report.path.read_text())
+    assert "ZeroDivisionError: in a figure of somebody's own" in page.text
+    assert sum(it.startswith("data:") for it in page.references) == 1
+
+
+def test_command_writes_the_report_and_tells_verdicts(study, tmp_path, capsys, one_figure):
+    main(["report", str(study), "--out", str(tmp_path / "page.html"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["out"] == str(tmp_path / "page.html")
+    assert set(told["findings"]) == set(claims)
+    assert told["findings"]["bmru-everywhere"]["verdict"] == "agrees"
+    main(["report", str(study), "--out", str(tmp_path / "page.html")])
+    assert "claims: agrees" in capsys.readouterr().out
+
+
+def test_command_refuses_what_is_no_study(tmp_path, capsys):
+    with pytest.raises(SystemExit) as refused:
+        main(["report", str(tmp_path)])
+    assert refused.value.code == 2
+    assert "no such file" in capsys.readouterr().err.replace("\n", " ")

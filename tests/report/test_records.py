@@ -1,0 +1,80 @@
+"""Reading a study's store: what is there, what is missing, what is broken."""
+
+import numpy as np
+import pytest
+
+from remanence.errors import StoreError
+from remanence.figures import count_rows
+from remanence.report import read_records
+from remanence.report._records import is_parallelizable
+from remanence.store import read_table, write_json, write_table
+from tests.report.stores import SEEDS, write_study
+
+
+@pytest.fixture
+def study(tmp_path):
+    return write_study(tmp_path / "study", presets=("tmaze-short",))
+
+
+def test_tables_say_which_agent_a_row_is_about(study):
+    records = read_records(study)
+    assert records.problems == ()
+    stability = records.tables["stability"]
+    assert count_rows(stability) == 2 * len(SEEDS)
+    assert set(stability["model"]) == {"gru", "bmru"}
+    np.testing.assert_array_equal(stability["parallelizable"], stability["cell"] == "bmru")
+    assert set(records.certificates) == {
+        (f"tmaze-short-{cell}", seed) for cell in ("gru", "bmru") for seed in SEEDS
+    }
+
+
+def test_iterations_without_a_return_are_left_out(study):
+    curves = read_records(study).tables["curves"]
+    assert np.isfinite(curves["return"]).all()
+    assert curves["iteration"].min() == 2
+
+
+def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
+    (study / "evaluations" / "tmaze-short-gru.parquet").unlink()
+    (study / "stability" / "tmaze-short-gru.parquet").write_bytes(b"PAR1 and then nothing")
+    (study / "certificates" / "tmaze-short-bmru" / "seed-2.json").write_text("{")
+    records = read_records(study)
+    assert set(records.tables["evaluations"]["model"]) == {"bmru"}
+    assert set(records.tables["stability"]["model"]) == {"bmru"}
+    assert ("tmaze-short-bmru", 2) not in records.certificates
+    absent, broken, certificate = records.problems
+    assert absent == "tmaze-short-gru: no evaluations."
+    assert broken.startswith("tmaze-short-gru: no stability (stability/tmaze-short-gru.parquet: ")
+    assert certificate.startswith("tmaze-short-bmru: no certificate of seed 2")
+    # A report travels; where its study lay on somebody's disk does not matter.
+    assert not any(str(study) in problem for problem in records.problems)
+
+
+def test_seeds_that_a_table_lacks_are_named(study):
+    path = study / "stability" / "tmaze-short-gru.parquet"
+    table = read_table(path)
+    write_table(path, {name: column[2:].astype(column.dtype) for name, column in table.items()})
+    assert read_records(study).problems == ("tmaze-short-gru: nothing in stability of seed 1, 2.",)
+
+
+def test_a_table_without_a_needed_column_is_named(study):
+    path = study / "stability" / "tmaze-short-gru.parquet"
+    write_table(path, {"seed": np.array(SEEDS), "vaa": np.ones(len(SEEDS))})
+    (problem,) = read_records(study).problems
+    assert "no column 'stability'" in problem
+
+
+def test_a_study_that_is_none_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="no such file"):
+        read_records(tmp_path)
+    write_json(tmp_path / "study.json", {"format": 99, "jobs": []})
+    with pytest.raises(StoreError, match="not a study"):
+        read_records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cell", "linear"),
+    [("gru", False), ("nbrc", False), ("mingru", True), ("hybrid", True), ("forgotten", False)],
+)
+def test_parallelizable_cells_are_those_that_are_linear_in_the_state(cell, linear):
+    assert is_parallelizable(cell) == linear

@@ -1,0 +1,80 @@
+"""Tables that are derived from the store, against what the agents were made to do."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remanence.evaluation import LengthSet
+from remanence.figures import select_rows
+from remanence.report import derive_tables, read_records
+from remanence.report._states import choose_typical
+from remanence.report._tables import list_stretches
+from tests.report.stores import CELLS, LENGTHS, PRESETS, SEEDS, reach, remembers, write_study
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    return derive_tables(read_records(write_study(tmp_path_factory.mktemp("study"))))
+
+
+def test_outcomes_are_of_both_cues_together(tables):
+    outcomes = tables["outcomes"]
+    assert len(outcomes["seed"]) == len(PRESETS) * len(CELLS) * len(SEEDS) * len(LENGTHS)
+    for index, length in enumerate(outcomes["length"]):
+        preset, cell, seed = (outcomes[name][index] for name in ("preset", "cell", "seed"))
+        low, high = reach(preset, cell, seed)
+        solved = low <= length <= high
+        assert outcomes["outcome"][index] == ("solved" if solved else "random")
+        np.testing.assert_allclose(outcomes["return"][index], 4.0 if solved else 1.95)
+
+
+def test_models_sum_up_each_agent(tables):
+    models = tables["models"]
+    assert len(models["seed"]) == len(PRESETS) * len(CELLS) * len(SEEDS)
+    for index, seed in enumerate(models["seed"]):
+        row = {name: column[index] for name, column in models.items()}
+        low, high = reach(row["preset"], row["cell"], seed)
+        assert row["stability"] == ("bistable" if remembers(row["cell"], seed) else "monostable")
+        assert row["length"] == 100
+        assert row["outcome"] == ("solved" if low <= 100 <= high else "random")
+        assert row["outcome_longest"] == ("solved" if high == np.inf else "random")
+        assert row["solves_shorter"] == (low == 1 and high > 30)
+        assert row["solves_longer"] == (high == np.inf)
+        trained = (2, 3) if row["preset"] == "tmaze-short" else (100,)
+        assert row["learned"] == all(low <= length <= high for length in trained)
+        assert (row["certified"] == "every length") == ((low, high) == (1, np.inf))
+
+
+def test_lengths_are_those_of_the_certificates(tables):
+    agent = select_rows(tables["lengths"], preset="tmaze-long", model="gru", seed=1)
+    np.testing.assert_array_equal(agent["low"], [50, 50])
+    np.testing.assert_array_equal(agent["high"], [np.inf, np.inf])
+    agent = select_rows(tables["lengths"], preset="tmaze-short", model="gru", seed=6, kind="solved")
+    assert (agent["low"].item(), agent["high"].item()) == (1, 50)
+
+
+def test_the_typical_agent_has_the_median_transient(tables):
+    # The bistable GRUs 1 to 4 have transients of 10 to 40 steps.
+    assert choose_typical(tables["models"], "tmaze-short")["seed"].item() == 2
+
+
+def test_of_an_empty_study_there_are_empty_tables(tmp_path):
+    tables = derive_tables(read_records(write_study(tmp_path / "none", presets=())))
+    assert all(len(column) == 0 for columns in tables.values() for column in columns.values())
+    assert {"stability", "outcome", "transient"} <= set(tables["models"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=12), st.data())
+def test_stretches_cover_what_the_set_covers(listed, data):
+    period = data.draw(st.integers(1, len(listed)))
+    lengths = LengthSet(np.array(listed), period)
+    stretches = list(list_stretches(lengths))
+    for length in range(1, 40):
+        (*shares,) = [share for low, high, share in stretches if low <= length <= high]
+        assert len(shares) <= 1
+        if shares and shares[0] < 1:
+            assert length > len(lengths.listed)
+        else:
+            assert bool(shares) == (length in lengths)
