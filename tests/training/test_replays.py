@@ -219,3 +219,10 @@ def test_the_first_iterations_agree_whichever_way_they_are_replayed():
     states = [engine.get_states() for engine in engines]
     for ours, plain in zip(*(jax.tree.leaves(state.policy) for state in states), strict=True):
         np.testing.assert_allclose(ours, plain, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-38, 1e-45])
+def test_sums_of_next_to_nothing_are_numbers(value):
+    values, place = jnp.full((2, 3), value), jnp.zeros((2, 3), jnp.int32)
+    sums = jax.jit(sum_by_place, static_argnums=2)(values, place, 4)
+    np.testing.assert_allclose(sums, [6 * value, 0, 0, 0], atol=1e-37)

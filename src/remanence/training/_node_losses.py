@@ -107,7 +107,9 @@ def sum_by_place(values: Steps, place: Nodes, num_places: int) -> Float[Array, "
     Thousands of equal values added one by one to a growing sum are all rounded the same way. So
     values are split at a coarse grid: multiples of it add up exactly, and what is left is small.
     """
-    unit = jnp.maximum(jnp.max(jnp.abs(values)), jnp.finfo(values.dtype).tiny) / 256
+    # Of values that are all 0, the grid must still be a normal number: smaller ones count as 0.
+    smallest = 512 * jnp.finfo(values.dtype).tiny
+    unit = jnp.maximum(jnp.max(jnp.abs(values)), smallest) / 256
     coarse = jnp.round(values / unit)
     parts = jnp.stack([coarse, values - coarse * unit], axis=-1).reshape(-1, 2)
     sums = jax.ops.segment_sum(parts, place.ravel(), num_places)
