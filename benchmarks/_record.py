@@ -4,7 +4,6 @@ import dataclasses
 import datetime
 import importlib.metadata
 import json
-import os
 import platform
 import sys
 from collections.abc import Iterable
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jax
+
+from remanence.store import describe_machine
 
 
 def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
@@ -21,7 +22,7 @@ def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
         "command": describe_command(options),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), **versions},
-        "machine": describe_machine(),
+        "machine": {**describe_machine(), "backend": jax.default_backend()},
         **results,
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -36,14 +37,3 @@ def describe_command(options: Any) -> str:
             values = value if isinstance(value, tuple) else (value,)
             words += [f"--{name.replace('_', '-')}", *map(str, values)]
     return " ".join(words)
-
-
-def describe_machine() -> dict[str, Any]:
-    """The processor and its cores, and nothing that names a person or a place."""
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        lines = information.read_text().splitlines()
-        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-        model = names[0] if names else model
-    return {"cpu": model, "cores": os.cpu_count(), "backend": jax.default_backend()}

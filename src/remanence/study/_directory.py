@@ -11,7 +11,6 @@ status/<job>.json                 how far the job is
 
 import dataclasses
 import datetime
-import os
 import platform
 import sys
 from importlib.metadata import version
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import RemanenceError, StoreError
-from remanence.store import read_json, remove_leftovers, write_json
+from remanence.store import describe_machine, read_json, remove_leftovers, write_json
 from remanence.study._plan import Job, Study
 from remanence.training import RunDirectory
 
@@ -114,18 +113,6 @@ def _describe(study: Study) -> dict[str, Any]:
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "versions": {name: version(name) for name in _VERSIONED},
         "python": platform.python_version(),
-        "machine": _describe_machine(),
+        "machine": describe_machine(),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
-
-
-def _describe_machine() -> dict[str, Any]:
-    """Processor, cores and memory, and nothing that names a person or a place."""
-    model = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        lines = information.read_text().splitlines()
-        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-        model = names[0] if names else model
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"cpu": model, "cores": os.cpu_count(), "memory_gib": round(memory_bytes / 2**30, 1)}
