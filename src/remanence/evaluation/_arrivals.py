@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Int
 
 from remanence.evaluation._orbit import Orbit
+from remanence.evaluation._walker import LEFT, RIGHT
 
-RIGHT, LEFT = 0, 2
 MOST_STEPS = 2**25
 
 

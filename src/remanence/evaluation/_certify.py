@@ -22,7 +22,6 @@ from remanence.errors import InvalidOptionError
 from remanence.evaluation._arrivals import Undecided
 from remanence.evaluation._contraction import prove_contraction
 from remanence.evaluation._course import chart_course, find_optimal, find_solved
-from remanence.evaluation._exact import GOALS
 from remanence.evaluation._failures import Failure, explain_loss, explain_waste
 from remanence.evaluation._itinerary import Itinerary
 from remanence.evaluation._lengths import LengthSet
@@ -35,7 +34,7 @@ from remanence.evaluation._theory import (
     find_merge,
     measure_distance,
 )
-from remanence.evaluation._walker import Walker
+from remanence.evaluation._walker import GOALS, Walker
 from remanence.evaluation.check_certificate import hash_environment, hash_policy
 from remanence.networks import Agent
 from remanence.store import name_leaves, write_json

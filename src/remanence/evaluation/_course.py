@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Int
 
 from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._itinerary import ARMS, RIGHT, Itinerary
+from remanence.evaluation._itinerary import Itinerary
 from remanence.evaluation._lengths import MOST_LISTED, LengthSet
 from remanence.evaluation._orbit import Closure
+from remanence.evaluation._walker import ARMS, RIGHT
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,8 +19,8 @@ from remanence.envs import (
 )
 from remanence.errors import InvalidOptionError
 from remanence.evaluation._episodes import Episodes, run_episodes
-from remanence.evaluation._exact import GOALS, ExactEpisodes, space_lengths
-from remanence.evaluation._walker import check_fits
+from remanence.evaluation._exact import ExactEpisodes, space_lengths
+from remanence.evaluation._walker import GOALS, check_fits
 from remanence.networks import Agent
 
 MAZE_COUNTS = (10, 100, 1_000, 10_000)

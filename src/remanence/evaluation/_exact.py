@@ -6,10 +6,9 @@ from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
 from remanence.evaluation._arrivals import Undecided
 from remanence.evaluation._itinerary import NEVER, Ending, Itinerary
-from remanence.evaluation._walker import TAPE_ROWS, AbstractWalker, Spot, Walker
+from remanence.evaluation._walker import GOALS, TAPE_ROWS, AbstractWalker, Spot, Walker
 from remanence.networks import Agent
 
-GOALS = (-1, 1)
 UNLIMITED_BUDGET = 10_000_000
 
 

@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Mapping
 
-from remanence.evaluation._arrivals import LEFT, Undecided
+from remanence.evaluation._arrivals import Undecided
 from remanence.evaluation._course import find_deviation
-from remanence.evaluation._itinerary import ARMS, NEVER, Ending, Itinerary
+from remanence.evaluation._itinerary import NEVER, Ending, Itinerary
+from remanence.evaluation._walker import ARMS, LEFT
 
 FORGETS = "forgets"
 WRONG_ARM = "wrong arm"

@@ -13,10 +13,7 @@ from jaxtyping import Int
 from remanence.evaluation._arrivals import Arrivals, Undecided, find_arrivals, list_arrivals
 from remanence.evaluation._lingering import Response, respond
 from remanence.evaluation._orbit import Orbit
-from remanence.evaluation._walker import AbstractWalker, Spot
-
-RIGHT, UP, _, DOWN = range(4)
-ARMS = {UP: -1, DOWN: 1}
+from remanence.evaluation._walker import ARMS, AbstractWalker, Spot
 
 
 class Ending(NamedTuple):

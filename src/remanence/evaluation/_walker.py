@@ -15,11 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from remanence.envs import AbstractEnvironment, PreviousAction, TMaze, TMazeParams, TMazeState
+from remanence.envs import (
+    ACTION_NAMES,
+    AbstractEnvironment,
+    PreviousAction,
+    TMaze,
+    TMazeParams,
+    TMazeState,
+)
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 
 TAPE_ROWS = 1024
+RIGHT, UP, LEFT, DOWN = range(len(ACTION_NAMES))
+ARMS = {UP: -1, DOWN: 1}
+GOALS = (-1, 1)
 ENDLESS = 2**30  # a length that nothing walks to the end of
 
 Memories = np.ndarray  # rows of unsigned words: the bits of the state, then the last action
