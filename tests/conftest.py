@@ -9,9 +9,20 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import jax  # noqa: E402
+import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 install_import_hook("remanence", "beartype.beartype")
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registries_are_left_as_found():
+    """What a test registers, it takes out again: every other test in the process would see it."""
+    from remanence import cells, envs
+
+    found = set(cells.registry), set(envs.registry)
+    yield
+    assert (set(cells.registry), set(envs.registry)) == found

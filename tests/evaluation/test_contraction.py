@@ -225,9 +225,15 @@ class Leaky(cells.AbstractCell):
         return 0.9 * state + 0.1 * self.weight @ projected
 
 
-def test_own_cell_and_other_environment():
-    cells.register("leaky-for-contraction", Leaky)
-    architecture = Architecture(cell="leaky-for-contraction", head=())
+@pytest.fixture
+def leaky_cell():
+    cells.register("leaky", Leaky)
+    yield "leaky"
+    cells.registry.unregister("leaky")
+
+
+def test_own_cell_and_other_environment(leaky_cell):
+    architecture = Architecture(cell=leaky_cell, head=())
     key = jax.random.key(0)
     agent = Agent(
         policy=make_policy(architecture, 2, 4, key=key),
