@@ -16,7 +16,7 @@ LINES = (
     ("evaluation",),
     ("networks", "dynamics"),
     ("cells", "envs", "store"),
-    ("errors", "_typing", "_keys", "_registry", "_gymnasium_plugin"),
+    ("errors", "_typing", "_keys", "_words", "_registry", "_gymnasium_plugin"),
 )
 DEPTHS = {room: depth for depth, line in enumerate(LINES) for room in line}
 VOCABULARY = LINES[-1]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from remanence.envs._draws import integer_from, seed_from, sign_from, word_at
+from remanence._words import seed_from, word_at
+from remanence.envs._draws import integer_from, sign_from
 from tests.envs.rollouts import assert_uniform
 
 EDGES = [0, 1, 2, 3, 2**16, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1]

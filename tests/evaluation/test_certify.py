@@ -9,10 +9,13 @@ from remanence import envs
 from remanence.cells import BMRU, MinGRU
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import _certify, certify, evaluate, explain, headline
+from remanence.evaluation._arrivals import list_arrivals
+from remanence.evaluation._course import chart_course
 from remanence.evaluation._itinerary import Itinerary
 from remanence.evaluation._walker import Walker
 from remanence.evaluation.check_certificate import check
 from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
+from tests.evaluation.automata import DOWN, RIGHT, UP, Automaton
 
 ENV = envs.make("tmaze")
 
@@ -248,3 +251,19 @@ def test_a_certificate_comes_out_the_same_again():
         certify(make_agent("brc", 1, gain=1.0), ENV, budget=20_000).to_json() for _ in range(2)
     )
     assert one == two
+
+
+def test_a_long_orbit_is_walked_once_for_all_lengths(monkeypatch):
+    """An agent may remember for a hundred thousand steps; all lengths then share one list."""
+    calls = []
+    monkeypatch.setattr(
+        "remanence.evaluation._itinerary.list_arrivals",
+        lambda actions: calls.append(len(actions)) or list_arrivals(actions),
+    )
+    ring = [((memory + 1) % 500, RIGHT) for memory in range(500)]
+    turn = [(memory, UP if memory % 2 else DOWN) for memory in range(500)]
+    course = chart_course(
+        Itinerary(Automaton(ring, turn, [[(0, RIGHT)] * 2, [(0, UP)] * 2]), -1), budget=10_000
+    )
+    assert len(course.arms) > 500
+    assert len(calls) <= 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from remanence import cells
+from remanence._words import seed_from, seeds_from
 from remanence.networks import (
     Architecture,
     count_parameters,
@@ -102,15 +103,16 @@ def test_loop_and_scan_agree_through_a_network():
     np.testing.assert_allclose(*by_method, rtol=1e-5, atol=1e-6)
 
 
-def test_dropout_is_off_without_a_key_and_unbiased_with_one():
+def test_dropout_is_off_without_noise_and_differs_with_it():
     network = make_value(small(dropout=0.5), OBSERVATION_SIZE, key=KEY)
     same_without = make_value(small(dropout=0.0), OBSERVATION_SIZE, key=KEY)
     observations, first = sequence()
     state = network.initial_state()
     quiet, _ = run(network, observations, first, state)
     np.testing.assert_array_equal(quiet, run(same_without, observations, first, state)[0])
-    one, _ = run(network, observations, first, state, key=jax.random.key(1))
-    two, _ = run(network, observations, first, state, key=jax.random.key(2))
+    one, two = (seeds_from(jax.random.key(seed), first.shape) for seed in (1, 2))
+    one, _ = run(network, observations, first, state, noise=one)
+    two, _ = run(network, observations, first, state, noise=two)
     assert not np.allclose(one, quiet)
     assert not np.allclose(one, two)
 
@@ -119,7 +121,7 @@ def test_dropout_follows_every_layer_but_the_last():
     """With ones everywhere, each drop of a layer's units shows in what the next layer sees."""
     network = make_value(small(dropout=0.5), OBSERVATION_SIZE, key=KEY)
     hidden = jnp.ones(10_000)
-    dropped = network._drop(hidden, KEY, "any")
+    dropped = network._drop(hidden, seed_from(KEY), "any")
     kept = float(jnp.mean(dropped != 0))
     # 4 standard errors of a coin thrown 10 000 times.
     assert abs(kept - 0.5) < 0.02
@@ -127,14 +129,14 @@ def test_dropout_follows_every_layer_but_the_last():
     seen = []
     original = type(network)._drop
 
-    def spy(self, hidden, key, layer):
+    def spy(self, hidden, noise, layer):
         seen.append(layer)
-        return original(self, hidden, key, layer)
+        return original(self, hidden, noise, layer)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(network), "_drop", spy)
-        features = network.encode(jnp.ones(OBSERVATION_SIZE), KEY)
-        network.decode(features, network.initial_state(), KEY)
+        features = network.encode(jnp.ones(OBSERVATION_SIZE), seed_from(KEY))
+        network.decode(features, network.initial_state(), seed_from(KEY))
     assert seen == ["encoder 0", "encoder 1", "cell", "skip", "head 0", "head 1"]
 
 

@@ -8,6 +8,7 @@ from remanence.cells._cell import METHODS as METHODS
 from remanence.cells._cell import AbstractCell as AbstractCell
 from remanence.cells._cell import AbstractGatedCell as AbstractGatedCell
 from remanence.cells._cell import AbstractLinearCell as AbstractLinearCell
+from remanence.cells._cell import over_axes as over_axes
 from remanence.cells._compositions import Parallel as Parallel
 from remanence.cells._compositions import Stack as Stack
 from remanence.cells._gru import GRU as GRU

@@ -5,6 +5,7 @@ dynamics sees one kind of map.
 """
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +18,9 @@ from remanence.errors import InvalidOptionError
 
 METHODS = ("auto", "loop", "scan")
 State = Float[Array, " state"]
+States = Float[Array, "*batch state"]
+Sequences = Float[Array, "time *batch input"]
+Resets = Bool[Array, "time *batch"]
 
 
 class AbstractCell(eqx.Module):
@@ -56,12 +60,16 @@ class AbstractCell(eqx.Module):
 
     def run(
         self,
-        inputs: Float[Array, "time input"],
-        first: Bool[Array, " time"],
-        state: State,
+        inputs: Sequences,
+        first: Resets,
+        state: States,
         method: str = "auto",
-    ) -> Float[Array, "time state"]:
-        """The states after every input, with a reset before each input that `first` marks."""
+    ) -> Float[Array, "time *batch state"]:
+        """The states after every input, with a reset before each input that `first` marks.
+
+        Sequences side by side are best given together: `jax.vmap` would give the same, but what
+        it leaves to XLA's CPU backend is full of transposed copies.
+        """
         check_method(method)
         if method == "scan":
             raise InvalidOptionError(
@@ -102,11 +110,11 @@ class AbstractLinearCell(AbstractCell):
 
     def run(
         self,
-        inputs: Float[Array, "time input"],
-        first: Bool[Array, " time"],
-        state: State,
+        inputs: Sequences,
+        first: Resets,
+        state: States,
         method: str = "auto",
-    ) -> Float[Array, "time state"]:
+    ) -> Float[Array, "time *batch state"]:
         """As for any cell; `method` chooses between a loop and an associative scan over time.
 
         A loop does the least arithmetic and is fastest on a CPU; the scan's depth is logarithmic
@@ -118,58 +126,49 @@ class AbstractLinearCell(AbstractCell):
 
 
 def run_loop(
-    cell: AbstractCell,
-    inputs: Float[Array, "time input"],
-    first: Bool[Array, " time"],
-    state: State,
-) -> Float[Array, "time state"]:
+    cell: AbstractCell, inputs: Sequences, first: Resets, state: States
+) -> Float[Array, "time *batch state"]:
     """Step by step in time, the recurrence alone inside the loop."""
-    initial = cell.initial_state()
+    initial = jnp.broadcast_to(cell.initial_state(), state.shape)
+    update = over_axes(cell.update, first.ndim - 1)
 
-    def advance(state: State, now: tuple[Any, Bool[Array, ""]]) -> tuple[State, State]:
+    def advance(state: States, now: tuple[Any, Bool[Array, "*batch"]]) -> tuple[States, States]:
         projected, first = now
         # `first` marks the input about to be read, so the reset precedes the update; resetting
         # after it would leak one step across episodes.
-        state = cell.update(projected, jnp.where(first, initial, state))
+        state = update(projected, jnp.where(first[..., None], initial, state))
         return state, state
 
-    _, states = jax.lax.scan(advance, state, (jax.vmap(cell.project)(inputs), first))
-    return states
+    projected = over_axes(cell.project, first.ndim)(inputs)
+    return jax.lax.scan(advance, state, (projected, first))[1]
 
 
 def run_linear_loop(
-    cell: "AbstractLinearCell",
-    inputs: Float[Array, "time input"],
-    first: Bool[Array, " time"],
-    state: State,
-) -> Float[Array, "time state"]:
+    cell: AbstractLinearCell, inputs: Sequences, first: Resets, state: States
+) -> Float[Array, "time *batch state"]:
     """The same for a linear cell, of which only a product and a sum are left inside the loop."""
-    decay, drive = jax.vmap(lambda input: cell.coefficients(cell.project(input)))(inputs)
-    initial = cell.initial_state()
+    initial = jnp.broadcast_to(cell.initial_state(), state.shape)
 
-    def advance(state: State, now: tuple[State, State, Bool[Array, ""]]) -> tuple[State, State]:
+    def advance(state: States, now: tuple[States, States, Array]) -> tuple[States, States]:
         decay, drive, first = now
-        state = decay * jnp.where(first, initial, state) + drive
+        state = decay * jnp.where(first[..., None], initial, state) + drive
         return state, state
 
-    _, states = jax.lax.scan(advance, state, (decay, drive, first))
-    return states
+    return jax.lax.scan(advance, state, (*_find_coefficients(cell, inputs), first))[1]
 
 
 def run_scan(
-    cell: AbstractLinearCell,
-    inputs: Float[Array, "time input"],
-    first: Bool[Array, " time"],
-    state: State,
-) -> Float[Array, "time state"]:
+    cell: AbstractLinearCell, inputs: Sequences, first: Resets, state: States
+) -> Float[Array, "time *batch state"]:
     """All steps at once, as an associative scan over the linear updates (Blelloch 1990)."""
-    decay, drive = jax.vmap(lambda input: cell.coefficients(cell.project(input)))(inputs)
+    decay, drive = _find_coefficients(cell, inputs)
     # A reset turns a step into a constant: no decay, and the initial state's share in the drive.
     # The state that is carried in is folded into the first step in the same way.
-    resets = first[:, None]
-    drive = jnp.where(resets, decay * cell.initial_state()[None] + drive, drive)
+    resets = first[..., None]
+    initial = jnp.broadcast_to(cell.initial_state(), drive.shape)
+    drive = jnp.where(resets, decay * initial + drive, drive)
     decay = jnp.where(resets, 0, decay)
-    drive = drive.at[0].add(decay[0] * jnp.where(first[0], 0, state))
+    drive = drive.at[0].add(decay[0] * jnp.where(resets[0], 0, state))
 
     def compose(earlier: Any, later: Any) -> Any:
         # What a reset cuts off is dropped, not multiplied by 0, which NaN would survive.
@@ -178,6 +177,18 @@ def run_scan(
 
     _, _, states = jax.lax.associative_scan(compose, (resets, decay, drive))
     return states
+
+
+def over_axes(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A function of unbatched arguments, over so many leading axes of all of them."""
+    for _ in range(count):
+        function = jax.vmap(function)
+    return function
+
+
+def _find_coefficients(cell: AbstractLinearCell, inputs: Sequences) -> tuple[Array, Array]:
+    """Decay and drive of every step, in a few large matrix products."""
+    return over_axes(lambda input: cell.coefficients(cell.project(input)), inputs.ndim - 1)(inputs)
 
 
 def choose_method(method: str) -> str:

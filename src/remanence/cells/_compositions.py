@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from remanence.cells._cell import AbstractCell, State
+from remanence.cells._cell import AbstractCell, Resets, Sequences, State, States, over_axes
 from remanence.errors import InvalidOptionError
 
 
@@ -30,19 +29,19 @@ class _AbstractComposition(AbstractCell):
     def initial_state(self) -> State:
         return jnp.concatenate([cell.initial_state() for cell in self.cells])
 
-    def split(self, state: State) -> list[Float[Array, " part"]]:
+    def split(self, state: States) -> list[Float[Array, "*batch part"]]:
         """The states of the cells, from the concatenated one."""
         ends = itertools.accumulate(cell.state_size for cell in self.cells)
-        return jnp.split(state, list(ends)[:-1])
+        return jnp.split(state, list(ends)[:-1], axis=-1)
 
     @abc.abstractmethod
     def run(
         self,
-        inputs: Float[Array, "time input"],
-        first: Bool[Array, " time"],
-        state: State,
+        inputs: Sequences,
+        first: Resets,
+        state: States,
         method: str = "auto",
-    ) -> Float[Array, "time state"]: ...
+    ) -> Float[Array, "time *batch state"]: ...
 
 
 class Stack(_AbstractComposition):
@@ -82,17 +81,17 @@ class Stack(_AbstractComposition):
 
     def run(
         self,
-        inputs: Float[Array, "time input"],
-        first: Bool[Array, " time"],
-        state: State,
+        inputs: Sequences,
+        first: Resets,
+        state: States,
         method: str = "auto",
-    ) -> Float[Array, "time state"]:
+    ) -> Float[Array, "time *batch state"]:
         """Layer by layer, each over the whole sequence."""
         states = []
         for cell, part in zip(self.cells, self.split(state), strict=True):
             states.append(cell.run(inputs, first, part, method))
-            inputs = jax.vmap(cell.read)(states[-1])
-        return jnp.concatenate(states, axis=1)
+            inputs = over_axes(cell.read, first.ndim)(states[-1])
+        return jnp.concatenate(states, axis=-1)
 
 
 class Parallel(_AbstractComposition):
@@ -123,14 +122,14 @@ class Parallel(_AbstractComposition):
 
     def run(
         self,
-        inputs: Float[Array, "time input"],
-        first: Bool[Array, " time"],
-        state: State,
+        inputs: Sequences,
+        first: Resets,
+        state: States,
         method: str = "auto",
-    ) -> Float[Array, "time state"]:
+    ) -> Float[Array, "time *batch state"]:
         """Each cell over the whole sequence."""
         parts = zip(self.cells, self.split(state), strict=True)
-        return jnp.concatenate([cell.run(inputs, first, part, method) for cell, part in parts], 1)
+        return jnp.concatenate([cell.run(inputs, first, part, method) for cell, part in parts], -1)
 
 
 def _check_cells(cells: Sequence[AbstractCell]) -> tuple[AbstractCell, ...]:

@@ -96,6 +96,8 @@ class Itinerary:
 
     def arrive(self, level: int, budget: int) -> int | None:
         """When the level is reached first; None means never."""
+        if self._closed_arrivals is not None:
+            return self._closed_arrivals.at(level)
         num_steps = level
         while True:
             self.orbit.extend(min(num_steps, budget))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import zlib
 
 import equinox as eqx
 import jax
@@ -10,7 +11,8 @@ from jaxtyping import Array, Bool, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key, Observation
-from remanence.cells import AbstractCell, Stack
+from remanence._words import Seed, Seeds, word_at
+from remanence.cells import AbstractCell, Stack, over_axes
 from remanence.cells import make as make_cell
 from remanence.networks._architecture import Architecture
 
@@ -23,9 +25,9 @@ VALUE_GAIN = 1.0
 
 
 class Network(eqx.Module):
-    """A recurrent network over one unbatched sequence.
+    """A recurrent network.
 
-    A key turns dropout on; acting and evaluation give none.
+    Noise turns dropout on, a stream of random words for each step; acting and evaluation give none.
     """
 
     encoder: tuple[eqx.nn.Linear, ...]
@@ -44,16 +46,16 @@ class Network(eqx.Module):
         """The state that opens an episode."""
         return self.cell.initial_state()
 
-    def encode(self, observation: Observation, key: Key | None = None) -> Features:
+    def encode(self, observation: Observation, noise: Seed | None = None) -> Features:
         """What the cell sees of an observation."""
-        return self._apply_dense(self.encoder, observation, key, "encoder")
+        return self._apply_dense(self.encoder, observation, noise, "encoder")
 
-    def decode(self, features: Features, state: State, key: Key | None = None) -> Output:
+    def decode(self, features: Features, state: State, noise: Seed | None = None) -> Output:
         """The output, from what the cell saw last and the state it is in."""
-        hidden = self._drop(self.cell.read(state), key, "cell")
+        hidden = self._drop(self.cell.read(state), noise, "cell")
         if self.skip:
-            hidden = self._drop(jax.nn.relu(features + hidden), key, "skip")
-        return _apply_linear(self.output, self._apply_dense(self.head, hidden, key, "head"))
+            hidden = self._drop(jax.nn.relu(features + hidden), noise, "skip")
+        return _apply_linear(self.output, self._apply_dense(self.head, hidden, noise, "head"))
 
     def step(self, observation: Observation, state: State) -> tuple[Output, State]:
         """One step of acting."""
@@ -63,37 +65,40 @@ class Network(eqx.Module):
 
     def run(
         self,
-        observations: Float[Array, "time observation"],
-        first: Bool[Array, " time"],
-        state: State,
+        observations: Float[Array, "time *batch observation"],
+        first: Bool[Array, "time *batch"],
+        state: Float[Array, "*batch state"],
         *,
-        key: Key | None = None,
+        noise: Seeds | None = None,
         method: str = "auto",
-    ) -> tuple[Float[Array, "time output"], Float[Array, "time state"]]:
-        """All outputs and states of a sequence, reset before each observation `first` marks.
+    ) -> tuple[Float[Array, "time *batch output"], Float[Array, "time *batch state"]]:
+        """All outputs and states of sequences, reset before each observation `first` marks.
 
         Only the recurrence is sequential; encoder and head see all steps at once.
         """
-        keys = None if key is None else jax.random.split(key, len(observations))
-        features = jax.vmap(self.encode)(observations, keys)
+        features = over_axes(self.encode, first.ndim)(observations, noise)
         states = self.cell.run(features, first, state, method)
-        return jax.vmap(self.decode)(features, states, keys), states
+        return over_axes(self.decode, first.ndim)(features, states, noise), states
 
     def _apply_dense(
         self,
         layers: tuple[eqx.nn.Linear, ...],
         hidden: Float[Array, " entering"],
-        key: Key | None,
+        noise: Seed | None,
         part: str,
     ) -> Float[Array, " leaving"]:
         for number, layer in enumerate(layers):
-            hidden = self._drop(jax.nn.relu(_apply_linear(layer, hidden)), key, f"{part} {number}")
+            hidden = self._drop(
+                jax.nn.relu(_apply_linear(layer, hidden)), noise, f"{part} {number}"
+            )
         return hidden
 
-    def _drop(self, hidden: Features, key: Key | None, layer: str) -> Features:
-        if key is None or self.dropout == 0:
+    def _drop(self, hidden: Features, noise: Seed | None, layer: str) -> Features:
+        if noise is None or self.dropout == 0:
             return hidden
-        kept = jax.random.bernoulli(derive_key(key, layer), 1 - self.dropout, hidden.shape)
+        # Each layer reads its own stretch of the step's words.
+        place = jnp.arange(len(hidden), dtype=jnp.uint32) + jnp.uint32(zlib.crc32(layer.encode()))
+        kept = word_at(noise, place) >= jnp.uint32(round(self.dropout * 2**32))
         return jnp.where(kept, hidden / (1 - self.dropout), 0)
 
 

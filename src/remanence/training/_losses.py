@@ -1,25 +1,20 @@
-"""The losses of PPO (Schulman et al. 2017) over whole sequences."""
+"""The losses of PPO (Schulman et al. 2017), from what a network makes of a rollout."""
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from remanence._typing import Key
-from remanence.networks import Network
 from remanence.training._config import PPOConfig
 from remanence.training._rollout import Rollout, select_action
 
 
 def policy_loss(
-    policy: Network,
+    logits: Float[Array, "time envs actions"],
     rollout: Rollout,
-    state: Float[Array, "envs state"],
     advantage: Float[Array, "time envs"],
     config: PPOConfig,
-    key: Key,
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
-    """Clipped surrogate minus the entropy bonus, replayed from the rollout's first state."""
-    logits = replay(policy, rollout, state, key)
+    """Clipped surrogate minus the entropy bonus, and what is worth knowing of a minibatch."""
     log_probabilities = jax.nn.log_softmax(logits)
     log_ratio = select_action(log_probabilities, rollout.action) - rollout.log_probability
     ratio = jnp.exp(log_ratio)
@@ -47,27 +42,7 @@ def normalize(
 
 
 def value_loss(
-    value: Network,
-    rollout: Rollout,
-    state: Float[Array, "envs state"],
-    target: Float[Array, "time envs"],
-    config: PPOConfig,
-    key: Key,
+    values: Float[Array, "time envs"], target: Float[Array, "time envs"], config: PPOConfig
 ) -> Float[Array, ""]:
     """Half the mean squared error against the estimated returns."""
-    values = replay(value, rollout, state, key)[..., 0]
     return config.value_coefficient * 0.5 * jnp.mean((values - target) ** 2)
-
-
-def replay(
-    network: Network, rollout: Rollout, state: Float[Array, "envs state"], key: Key
-) -> Float[Array, "time envs output"]:
-    """A network's outputs along a rollout, with dropout where it has any."""
-    keys = jax.random.split(key, len(state)) if network.dropout else None
-
-    def run(observation: Array, first: Array, state: Array, key: Key | None) -> Array:
-        return network.run(observation, first, state, key=key)[0]
-
-    return jax.vmap(run, in_axes=(1, 1, 0, 0), out_axes=1)(
-        rollout.observation, rollout.first, state, keys
-    )

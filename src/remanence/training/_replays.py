@@ -7,9 +7,12 @@ import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from remanence._typing import Key
+from remanence._words import Seeds, seeds_from
 from remanence.networks import Network
 from remanence.training._config import PPOConfig
 from remanence.training._histories import HistoryTree
@@ -20,6 +23,7 @@ from remanence.training._node_losses import (
     sum_policy_loss,
     sum_value_loss,
 )
+from remanence.training._packing import Packing
 from remanence.training._rollout import Rollout
 from remanence.training._sweep import differentiate
 
@@ -56,30 +60,66 @@ class AbstractReplay(eqx.Module):
 class SequenceReplay(AbstractReplay):
     """Whole sequences, step by step: the reference for all others."""
 
+    def run(
+        self,
+        network: Network,
+        rollout: Rollout,
+        state: Float[Array, "envs state"],
+        members: Members,
+        key: Key,
+    ) -> Float[Array, "time members output"]:
+        """A network's outputs along the sequences of a minibatch, with dropout if it has any."""
+        noise = _draw_noise(network, rollout, members, key)
+        observation, first = rollout.observation[:, members], rollout.first[:, members]
+        return network.run(observation, first, state[members], noise=noise)[0]
+
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Metrics]:
-        return eqx.filter_grad(policy_loss, has_aux=True)(
-            policy,
-            experience.rollout.select(members),
-            experience.policy_state[members],
-            experience.advantage[:, members],
-            config,
-            key,
-        )
+        rollout = experience.rollout
+
+        def loss(policy: Network) -> tuple[Float[Array, ""], Metrics]:
+            logits = self.run(policy, rollout, experience.policy_state, members, key)
+            advantage = experience.advantage[:, members]
+            return policy_loss(logits, rollout.select(members), advantage, config)
+
+        return eqx.filter_grad(loss, has_aux=True)(policy)
 
     def differentiate_value(
         self, value: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Float[Array, ""]]:
-        loss, gradient = eqx.filter_value_and_grad(value_loss)(
-            value,
-            experience.rollout.select(members),
-            experience.value_state[members],
-            experience.target[:, members],
-            config,
-            key,
+        def loss(value: Network) -> Float[Array, ""]:
+            values = self.run(value, experience.rollout, experience.value_state, members, key)
+            return value_loss(values[..., 0], experience.target[:, members], config)
+
+        loss_now, gradient = eqx.filter_value_and_grad(loss)(value)
+        return gradient, loss_now
+
+
+class PackedReplay(SequenceReplay):
+    """Stretches of sequences side by side, none of which waits for another."""
+
+    packing: Packing
+    length: int = eqx.field(static=True)
+
+    def run(
+        self,
+        network: Network,
+        rollout: Rollout,
+        state: Float[Array, "envs state"],
+        members: Members,
+        key: Key,
+    ) -> Float[Array, "time members output"]:
+        packing = self.packing.select(members)
+        noise = jax.tree.map(
+            lambda words: packing.pack(words, jnp.arange(len(members)), self.length),
+            _draw_noise(network, rollout, members, key),
         )
-        return gradient, loss
+        observation = packing.pack(rollout.observation, members, self.length)
+        first = packing.pack(rollout.first, members, self.length)
+        # Only the first stretch of a sequence goes on with a state, all others open an episode.
+        states = jnp.broadcast_to(state[members], (*first.shape[1:], state.shape[1]))
+        return packing.unpack(network.run(observation, first, states, noise=noise)[0])
 
 
 class TreeReplay(AbstractReplay):
@@ -127,3 +167,8 @@ class TreeReplay(AbstractReplay):
             statistics,
         )
         return gradient, loss + config.value_coefficient * 0.5 * variance
+
+
+def _draw_noise(network: Network, rollout: Rollout, members: Members, key: Key) -> Seeds | None:
+    """What dropout draws from, for each step of a minibatch."""
+    return seeds_from(key, (len(rollout.first), len(members))) if network.dropout else None

@@ -141,9 +141,7 @@ def evaluate_rollout(
     followed is one further step from each state, which is looked at and not carried on: where an
     episode was truncated that is its own final observation, not the next episode's first.
     """
-    values, states = jax.vmap(value.run, in_axes=(1, 1, 0), out_axes=1)(
-        rollout.observation, rollout.first, state
-    )
+    values, states = value.run(rollout.observation, rollout.first, state)
     next_values, _ = jax.vmap(jax.vmap(value.step))(rollout.final_observation, states)
     return RolloutValues(values[..., 0], next_values[..., 0], states[-1])
 
