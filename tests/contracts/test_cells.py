@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence.cells import AbstractCell, AbstractLinearCell, Parallel, Stack, make, registry
+from remanence.cells import AbstractCell, make, registry
 from tests.cells import reference
 
 INPUT_SIZE, STATE_SIZE, NUM_STEPS = 3, 4, 12
@@ -42,12 +42,6 @@ def draw(name: str, seed: int = 0) -> tuple[AbstractCell, reference.Episodes]:
 
 def assert_close(computed: jax.Array, expected: jax.Array | np.ndarray) -> None:
     np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
-
-
-def is_linear(cell: AbstractCell) -> bool:
-    if isinstance(cell, Stack | Parallel):
-        return all(is_linear(part) for part in cell.cells)
-    return isinstance(cell, AbstractLinearCell)
 
 
 def test_sizes_and_types(name: str):
@@ -100,6 +94,20 @@ def test_batch_is_each_alone(name: str):
     states = jax.jit(jax.vmap(cell.run))(*batch)
     for computed, episodes in zip(states, alone, strict=True):
         assert_close(computed, jitted_run(cell, *episodes))
+
+
+@pytest.mark.parametrize("method", ["loop", "scan"])
+def test_sequences_side_by_side_are_each_alone(name: str, method: str):
+    cell, _ = draw(name)
+    if method == "scan" and not cell.linear:
+        pytest.skip("not linear in its state")
+    alone = [draw(name, seed)[1] for seed in range(3)]
+    # Resets at other steps in each of them.
+    alone = [one._replace(first=jnp.roll(one.first, seed)) for seed, one in enumerate(alone)]
+    inputs, first, state = (jnp.stack(leaves, 1) for leaves in zip(*alone, strict=True))
+    states = jitted_run(cell, inputs, first, state.T, method)
+    for number, episodes in enumerate(alone):
+        assert_close(states[:, number], jitted_run(cell, *episodes))
 
 
 def test_compiled_is_uncompiled(name: str):
@@ -166,7 +174,7 @@ def test_many_seeds_are_made_and_run_at_once(name: str):
 
 def test_scan_is_the_loop(name: str):
     cell, episodes = draw(name)
-    if not is_linear(cell):
+    if not cell.linear:
         pytest.skip("not linear in its state")
     loop, scan = (jitted_run(cell, *episodes, method) for method in ("loop", "scan"))
     assert_close(scan, loop)

@@ -13,7 +13,7 @@ from remanence import envs
 from remanence.networks import make_architecture
 from remanence.training import PPOConfig, train
 from remanence.training._learner import Learner
-from remanence.training._losses import policy_loss, replay, value_loss
+from remanence.training._losses import policy_loss, value_loss
 from remanence.training._rollout import collect_rollout, evaluate_rollout, select_action
 
 NUM_STEPS = 40
@@ -48,13 +48,12 @@ def played(request):
 def test_the_first_ratio_is_one(played):
     _, state, _, rollout = played
     advantage = jax.random.normal(KEY, rollout.reward.shape)
-    logits = jax.jit(replay)(state.policy, rollout, state.stage.policy_state, KEY)
+    run = eqx.filter_jit(state.policy.run)
+    logits, _ = run(rollout.observation, rollout.first, state.stage.policy_state)
     log_probability = select_action(jax.nn.log_softmax(logits), rollout.action)
     ratio = np.exp(log_probability - rollout.log_probability)
     np.testing.assert_allclose(ratio, 1, rtol=1e-5)
-    _, metrics = jax.jit(policy_loss, static_argnums=4)(
-        state.policy, rollout, state.stage.policy_state, advantage, CONFIG, KEY
-    )
+    _, metrics = jax.jit(policy_loss, static_argnums=3)(logits, rollout, advantage, CONFIG)
     np.testing.assert_allclose(metrics["kl"], 0, atol=1e-6)
     assert metrics["clipped"] == 0
 
@@ -138,9 +137,9 @@ def test_losses_are_their_definitions(played):
     advantage = jax.random.normal(KEY, rollout.reward.shape)[:, members]
     # Another policy than the one that acted, so that some ratios are clipped.
     policy = jax.tree.map(lambda leaf: leaf * 3, state.policy)
-    loss, _ = jax.jit(policy_loss, static_argnums=4)(
-        policy, chosen, state.stage.policy_state[members], advantage, CONFIG, KEY
-    )
+    run = eqx.filter_jit(lambda network, state: network.run(*chosen[:2], state)[0])
+    logits = run(policy, state.stage.policy_state[members])
+    loss, _ = jax.jit(policy_loss, static_argnums=3)(logits, chosen, advantage, CONFIG)
     normal = np.asarray(advantage, np.float64)
     normal = (normal - normal.mean()) / (normal.std() + 1e-8)
     surrogate, entropy, targets = [], [], []
@@ -162,9 +161,8 @@ def test_losses_are_their_definitions(played):
     np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
 
     target = jax.random.normal(KEY, advantage.shape)
-    loss = jax.jit(value_loss, static_argnums=4)(
-        state.value, chosen, state.value_state[members], target, CONFIG, KEY
-    )
+    values = run(state.value, state.value_state[members])[..., 0]
+    loss = jax.jit(value_loss, static_argnums=2)(values, target, CONFIG)
     for member, number in enumerate(np.asarray(members)):
         values, _ = eqx.filter_jit(state.value.run)(
             chosen.observation[:, member], chosen.first[:, member], state.value_state[number]

@@ -1,5 +1,7 @@
 """Whichever way a rollout is replayed, losses and gradients are the same but for rounding."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,10 +13,10 @@ from remanence.networks import Architecture, make_architecture, make_policy, mak
 from remanence.training import PPOConfig
 from remanence.training._engines import CoresEngine
 from remanence.training._learner import Learner
-from remanence.training._losses import replay
 from remanence.training._node_losses import sum_by_place
+from remanence.training._packing import cut
 from remanence.training._plan import Planner
-from remanence.training._replays import Experience, SequenceReplay, TreeReplay
+from remanence.training._replays import Experience, PackedReplay, SequenceReplay, TreeReplay
 from remanence.training._rollout import Rollout, select_action
 
 NUM_STEPS, NUM_ENVS, NUM_ACTIONS = 30, 6, 3
@@ -91,7 +93,7 @@ def make_experience(
     )
     size = len(networks[0].initial_state())
     states = [jnp.asarray(draws.normal(size=(num_envs, size)), jnp.float32) for _ in range(2)]
-    logits = jax.jit(replay)(networks[0], rollout, states[0], KEY)
+    logits, _ = eqx.filter_jit(networks[0].run)(rollout.observation, rollout.first, states[0])
     acted = select_action(jax.nn.log_softmax(logits), rollout.action)
     # Advantages as different in size as those of a maze, most of them equal.
     advantage = jnp.where(numbers[0] > 1, 10 * numbers[0], 0.25)
@@ -99,10 +101,23 @@ def make_experience(
 
 
 def grow(experience, config=CONFIG):
-    planner = Planner(config, NUM_ACTIONS, dropout=False, replay="tree")
+    planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, replay="tree")
     planned = planner.plan(experience, jax.jit(planner.describe)(experience))
     assert isinstance(planned, TreeReplay)
     return planned
+
+
+def pack(experience):
+    """The shortest stretches that there is room for."""
+    first = np.asarray(experience.rollout.first)
+    for length in range(1, len(first) + 1):
+        packing = cut(first, length)
+        if packing is not None:
+            return PackedReplay(packing, length)
+    raise AssertionError("one stretch always has room")
+
+
+REPLAYS = {"tree": grow, "packed": pack}
 
 
 @eqx.filter_jit
@@ -127,10 +142,10 @@ def move(network, factor=1.2):
     return jax.tree.map(lambda leaf: leaf * factor if eqx.is_inexact_array(leaf) else leaf, network)
 
 
-def compare_policies(policy, experience, members):
+def compare_policies(policy, experience, members, prepare):
     # Logits start out next to equal; these differ enough for some ratios to be clipped.
     policy = eqx.tree_at(lambda it: it.output, policy, move(policy.output, 100))
-    gradient, metrics = differentiate_policy(grow(experience), policy, experience, members)
+    gradient, metrics = differentiate_policy(prepare(experience), policy, experience, members)
     expected, expected_metrics = differentiate_policy(SequenceReplay(), policy, experience, members)
     assert metrics.keys() == expected_metrics.keys()
     for name in metrics:
@@ -144,17 +159,21 @@ def gru_networks():
     return make_networks(ARCHITECTURES["gru"])
 
 
+@pytest.mark.parametrize("replay", REPLAYS)
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_a_tree_gives_the_losses_and_gradients_of_sequences(name):
+def test_losses_and_gradients_are_those_of_sequences(name, replay):
     networks = make_networks(ARCHITECTURES[name])
-    metrics = compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]))
+    metrics = compare_policies(
+        networks[0], make_experience(networks), jnp.array([4, 0, 3]), REPLAYS[replay]
+    )
     assert 0 < metrics["clipped"] < 1
 
 
-def test_a_tree_gives_the_value_loss_of_sequences(gru_networks):
+@pytest.mark.parametrize("replay", REPLAYS)
+def test_the_value_loss_is_that_of_sequences(gru_networks, replay):
     value, members = move(gru_networks[1]), jnp.array([5, 1, 3])
     experience = make_experience(gru_networks)
-    gradient, loss = differentiate_value(grow(experience), value, experience, members)
+    gradient, loss = differentiate_value(REPLAYS[replay](experience), value, experience, members)
     expected, expected_loss = differentiate_value(SequenceReplay(), value, experience, members)
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
     assert_same_gradients(gradient, expected)
@@ -173,9 +192,35 @@ def test_a_tree_gives_the_value_loss_of_sequences(gru_networks):
     ],
     ids=str,
 )
-def test_trees_of_odd_shapes(gru_networks, changes):
+@pytest.mark.parametrize("replay", REPLAYS)
+def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
     members = jnp.zeros(1, jnp.int32) if "num_envs" in changes else jnp.array([1, 5, 2])
-    compare_policies(gru_networks[0], make_experience(gru_networks, **changes), members)
+    experience = make_experience(gru_networks, **changes)
+    compare_policies(gru_networks[0], experience, members, REPLAYS[replay])
+
+
+def test_dropout_drops_the_same_units_in_stretches():
+    networks = make_networks(Architecture(state_size=6, dropout=0.3))
+    compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]), pack)
+
+
+@pytest.mark.parametrize("reset_rate", [-1, 0.05, 0.5, 1.1])
+@pytest.mark.parametrize("length", [1, 7, 15, 29, 30])
+def test_stretches_hold_every_step_once_and_open_with_episodes(reset_rate, length):
+    first = np.random.default_rng(0).random((30, 4)) < reset_rate
+    packing = cut(first, length)
+    ends = np.concatenate([first[1:], np.ones((1, 4), bool)])
+    longest = max(np.diff(np.flatnonzero(of_one), prepend=-1).max() for of_one in ends.T)
+    if packing is None:
+        # No room: an episode is too long, or stretches are mostly shorter than they may be.
+        assert length < 2 * longest
+        return
+    assert longest <= length
+    series = jnp.arange(120).reshape(30, 4)
+    packed = packing.pack(series, jnp.arange(4), length)
+    np.testing.assert_array_equal(packing.unpack(packed), series)
+    opens = np.concatenate([first, np.ones((1, 4), bool)])
+    assert np.all(np.take_along_axis(opens, np.asarray(packing.start[1:]), axis=0))
 
 
 def test_many_equal_numbers_add_up():
@@ -185,21 +230,25 @@ def test_many_equal_numbers_add_up():
     np.testing.assert_allclose(total, [0, 5000], rtol=1e-6)
 
 
-def test_the_plan_is_a_tree_where_histories_repeat_and_sequences_elsewhere(gru_networks):
-    planner = Planner(CONFIG, NUM_ACTIONS, dropout=False)
-    describe = jax.jit(planner.describe)
+def plan(experience, replay="auto", **properties):
+    planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **properties)
+    return type(planner.plan(experience, jax.jit(planner.describe)(experience)))
+
+
+def test_the_plan_is_what_pays(gru_networks):
+    """A tree where histories repeat, stretches for few sequences of short episodes."""
     repeating = make_experience(gru_networks, num_symbols=1, reset_rate=0.4)
     distinct = make_experience(gru_networks, num_symbols=10**6)
-    assert isinstance(planner.plan(repeating, describe(repeating)), TreeReplay)
-    assert isinstance(planner.plan(distinct, describe(distinct)), SequenceReplay)
+    short = make_experience(gru_networks, num_symbols=10**6, reset_rate=0.8)
+    assert plan(repeating, dropout=False, linear=False) is TreeReplay
+    assert plan(distinct, dropout=False, linear=False) is SequenceReplay
+    assert plan(short, dropout=False, linear=False) is PackedReplay
+    assert plan(short, dropout=False, linear=True) is SequenceReplay
 
 
 def test_dropout_is_never_replayed_by_history(gru_networks):
-    planner = Planner(CONFIG, NUM_ACTIONS, dropout=True, replay="tree")
-    experience = make_experience(gru_networks, num_symbols=1)
-    words = planner.describe(experience)
-    assert words is None
-    assert isinstance(planner.plan(experience, words), SequenceReplay)
+    repeating = make_experience(gru_networks, num_symbols=1)
+    assert plan(repeating, "tree", dropout=True, linear=True) is SequenceReplay
 
 
 def test_the_first_iterations_agree_whichever_way_they_are_replayed():
@@ -209,16 +258,17 @@ def test_the_first_iterations_agree_whichever_way_they_are_replayed():
     env, params = envs.make("tmaze", length=(1, 3))
     config = PPOConfig(num_envs=8, num_steps=60, policy_epochs=4, value_epochs=3)
     learner = Learner(env, make_architecture("tmaze", cell="gru"), config)
-    engines = [CoresEngine(learner, params, replay) for replay in ("tree", "sequence")]
+    engines = [CoresEngine(learner, params, replay) for replay in ("sequence", "tree", "packed")]
     for engine in engines:
         engine.begin([1, 2])
     for _ in range(3):
-        ours, plain = (engine.iterate() for engine in engines)
-        for name in ours:
+        plain, *others = (engine.iterate() for engine in engines)
+        for ours, name in itertools.product(others, plain):
             np.testing.assert_allclose(ours[name], plain[name], rtol=1e-3, atol=1e-4, err_msg=name)
-    states = [engine.get_states() for engine in engines]
-    for ours, plain in zip(*(jax.tree.leaves(state.policy) for state in states), strict=True):
-        np.testing.assert_allclose(ours, plain, rtol=1e-3, atol=1e-3)
+    plain, *others = (jax.tree.leaves(engine.get_states().policy) for engine in engines)
+    for ours in others:
+        for leaf, expected in zip(ours, plain, strict=True):
+            np.testing.assert_allclose(leaf, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-38, 1e-45])

@@ -51,6 +51,11 @@ class AbstractCell(eqx.Module):
         return jnp.zeros(self.state_size, parameters[0].dtype if parameters else None)
 
     @property
+    def linear(self) -> bool:
+        """Whether the update is linear in the state, and so can run as a scan over time."""
+        return False
+
+    @property
     def output_size(self) -> int:
         return self.state_size
 
@@ -99,6 +104,10 @@ class AbstractGatedCell(AbstractCell):
 
 class AbstractLinearCell(AbstractCell):
     """A cell whose update is linear in the state: state <- decay * state + drive, elementwise."""
+
+    @property
+    def linear(self) -> bool:
+        return True
 
     @abc.abstractmethod
     def coefficients(self, projected: Any) -> tuple[State, State]:

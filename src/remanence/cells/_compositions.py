@@ -26,6 +26,10 @@ class _AbstractComposition(AbstractCell):
     def state_size(self) -> int:
         return sum(cell.state_size for cell in self.cells)
 
+    @property
+    def linear(self) -> bool:
+        return all(cell.linear for cell in self.cells)
+
     def initial_state(self) -> State:
         return jnp.concatenate([cell.initial_state() for cell in self.cells])
 

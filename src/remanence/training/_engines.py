@@ -62,7 +62,11 @@ class CoresEngine(AbstractEngine):
         num_threads: int | None = None,
     ):
         self._planner = Planner(
-            learner.config, learner.sizes[1], learner.architecture.dropout > 0, replay
+            learner.config,
+            num_actions=learner.sizes[1],
+            dropout=learner.architecture.dropout > 0,
+            linear=learner.linear,
+            replay=replay,
         )
         self.profile = Profile()
         self._begin = jax.jit(learner.begin)

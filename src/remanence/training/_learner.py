@@ -62,11 +62,20 @@ class Learner:
         return policy, make_value(self.architecture, size, key=derive_key(key, "value"))
 
     @functools.cached_property
+    def _shapes(self) -> tuple[Any, Any]:
+        """The two networks with shapes for arrays."""
+        return eqx.filter_eval_shape(self.make_networks, jax.random.key(0))
+
+    @functools.cached_property
     def _statics(self) -> tuple[Any, Any]:
         """All of the two networks but their arrays: functions and plain numbers within a cell."""
-        networks = eqx.filter_eval_shape(self.make_networks, jax.random.key(0))
-        policy, value = (eqx.filter(network, _is_shape, inverse=True) for network in networks)
+        policy, value = (eqx.filter(shape, _is_shape, inverse=True) for shape in self._shapes)
         return policy, value
+
+    @property
+    def linear(self) -> bool:
+        """Whether the cell is linear in its state."""
+        return self._shapes[0].cell.linear
 
     def assemble(self, state: LearnerState) -> tuple[Network, Network]:
         """The policy and the value network of a state."""

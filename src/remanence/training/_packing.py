@@ -30,7 +30,7 @@ class Packing(NamedTuple):
 
     def pack(
         self, series: Shaped[Array, "time all *shape"], envs: Int[Array, " envs"], length: int
-    ) -> Shaped[Array, "{length} stretches envs *shape"]:
+    ) -> Shaped[Array, "length stretches envs *shape"]:
         """Lay the series of some of all environments into stretches of a length.
 
         What follows the end of a stretch is not blanked: it is whatever follows in the series.
