@@ -1,26 +1,30 @@
-"""What deduplicated updates gain: over plain sequences, over PyTorch trainers, by seeds and cores.
+"""How fast trainings are: next to plain sequences, PyTorch trainers, one seed and one core.
 
-Four measurements in one run, each of contestants that take turns:
+Five measurements in one run, each of contestants that take turns:
 
-1. whole trainings of `tmaze-short` and `tmaze-long`, of which plain sequences and the two PyTorch
-   trainers run a few iterations that are extrapolated;
-2. thirty seeds next to one, compilation included, and two threads next to one;
-3. the peak of memory after that;
-4. the floating-point rate of `lookup-tree`'s updates next to that of a large matrix product.
+1. thirty seeds next to one, compilation included, and two threads next to one; the peak of memory;
+2. the floating-point rate of `lookup-tree`'s updates next to that of a large matrix product;
+3. the way of replaying that is chosen next to plain sequences, where observations do not repeat;
+4. whole trainings of `tmaze-short` and `tmaze-long`, compilation included, ours and by plain
+   sequences, both cut into as many parts as there are turns;
+5. with them the two PyTorch trainers, of which every turn is one iteration that is extrapolated.
 
 The peers need packages of their own: see `training_speed.py`. Compiled programs are not kept.
 """
 
 import dataclasses
+import functools
 import importlib
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import tyro
 from _record import write_record
 from rich.console import Console
@@ -42,11 +46,13 @@ PEERS = {
 }
 LOOKUP_TREE_CELLS = ("mingru", "hybrid", "gru")
 MATRIX_SIZE = 2048
+REPLAY = SequenceReplay()
+UPDATE_EPOCHS = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Measure what deduplicated updates gain, and keep a record."""
+    """Measure how fast trainings are, and keep a record."""
 
     out: Path = Path("benchmarks/records/update_speed.json")
     """Where the record goes."""
@@ -56,6 +62,8 @@ class Options:
     """Iterations of a whole training."""
     num_seeds: int = 30
     """Seeds that are compared with one."""
+    num_seed_iterations: int = 10
+    """Iterations for which they are."""
     num_cores: int = 2
     """Cores of the machine; a peer is granted a process on each, none slowing down another."""
     peers: bool = True
@@ -64,11 +72,30 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """`iterate` moves `num_trainings` one iteration on, on a share of the machine."""
+    """`iterate` moves `num_trainings` one iteration on; a turn is so many iterations."""
 
     iterate: Callable[[], Any]
-    num_trainings: float
+    num_trainings: int
     num_iterations: int
+
+
+class NoisyTMaze(envs.TMaze):
+    """A T-maze of which one more number is seen, that is never the same."""
+
+    @property
+    def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        low, high = super().observation_bounds
+        return np.append(low, np.float32(0)), np.append(high, np.float32(1))
+
+    def start(self, key: Any, params: Any) -> Any:
+        return super().start(key, params), jax.random.uniform(key)
+
+    def advance(self, key: Any, state: Any, action: Any, params: Any) -> Any:
+        inner, *outcome = super().advance(key, state[0], action, params)
+        return (inner, jax.random.uniform(key)), *outcome
+
+    def observe(self, state: Any) -> Any:
+        return jnp.append(super().observe(state[0]), state[1])
 
 
 def make_learner(preset_name: str, cell: str = "gru", **changes: Any) -> tuple[Learner, Any]:
@@ -80,25 +107,136 @@ def make_learner(preset_name: str, cell: str = "gru", **changes: Any) -> tuple[L
 
 
 def start_engine(
-    preset_name: str, num_seeds: int, replay: str = "auto", num_threads: int | None = None
+    learner: Learner,
+    params: Any,
+    num_seeds: int,
+    replay: str = "auto",
+    num_threads: int | None = None,
 ) -> CoresEngine:
     """An engine that has not yet compiled anything."""
-    engine = CoresEngine(*make_learner(preset_name), replay, num_threads)
+    jax.clear_caches()
+    engine = CoresEngine(learner, params, replay, num_threads)
     engine.begin(range(1, num_seeds + 1))
     return engine
 
 
+def repeat(call: Callable[[], Any], count: int) -> None:
+    """Call so many times."""
+    for _ in range(count):
+        call()
+
+
+def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
+    """Thirty seeds next to one with compilation, then two threads next to one without."""
+    start = functools.partial(start_engine, *make_learner("tmaze-short"))
+    seconds: dict[int, list[float]] = {1: [], options.num_seeds: []}
+    for turn in range(options.num_repetitions):
+        for count, times in seconds.items():
+            engine = start(count)
+            times.append(time_call(lambda e=engine: repeat(e.iterate, options.num_seed_iterations)))
+            console.print(f"turn {turn + 1}, {count} seeds: {times[-1]:.1f} s")
+    threads = (1, options.num_cores)
+    engines = {count: start(2 * options.num_cores, num_threads=count) for count in threads}
+    turns: dict[int, list[float]] = {count: [] for count in threads}
+    for engine in engines.values():
+        repeat(engine.iterate, options.num_seed_iterations)
+    for _ in range(options.num_repetitions):
+        for count, engine in engines.items():
+            turns[count].append(time_call(lambda e=engine: repeat(e.iterate, 5)))
+    result = {
+        "seconds": seconds,
+        "ratio": divide(seconds[options.num_seeds], seconds[1]),
+        "gain_of_threads": divide(turns[1], turns[options.num_cores]),
+        "peak_memory_bytes": read_peak_memory(),
+    }
+    console.print(f"{options.num_seeds} seeds over 1: {show_spread(result['ratio'])}")
+    console.print(f"{options.num_cores} threads over 1: {show_spread(result['gain_of_threads'])}")
+    console.print(f"peak of memory: {result['peak_memory_bytes'] / 2**20:.0f} MiB")
+    return result
+
+
+def measure_rates(options: Options, console: Console) -> dict[str, Any]:
+    """The share of a large matrix product's rate at which `lookup-tree`'s updates compute.
+
+    Each core has an update of its own, as when several seeds are trained, or a matrix product.
+    """
+    matrix = jnp.ones((MATRIX_SIZE, MATRIX_SIZE))
+    multiply = jax.jit(lambda matrix: matrix @ matrix @ matrix @ matrix)
+    calls: dict[str, Callable[[], Any]] = {"matrix product": lambda: multiply(matrix)}
+    operations = {"matrix product": 3 * 2.0 * MATRIX_SIZE**3}
+    for cell in LOOKUP_TREE_CELLS:
+        calls[cell], operations[cell] = prepare_update(cell)
+    rates: dict[str, list[float]] = {name: [] for name in calls}
+    with ThreadPoolExecutor(options.num_cores) as pool:
+
+        def run_on_all(call: Callable[[], Any]) -> None:
+            list(pool.map(lambda _: jax.block_until_ready(call()), range(options.num_cores)))
+
+        for call in calls.values():
+            run_on_all(call)
+        for _ in range(options.num_repetitions):
+            for name, call in calls.items():
+                done = options.num_cores * operations[name]
+                rates[name].append(done / time_call(lambda c=call: run_on_all(c)))
+    shares = {cell: divide(rates[cell], rates["matrix product"]) for cell in LOOKUP_TREE_CELLS}
+    for cell, share in shares.items():
+        console.print(f"lookup-tree, {cell}, share of a matrix product: {show_spread(share)}")
+    return {"operations_per_second": rates, "shares": shares}
+
+
+def prepare_update(cell: str) -> tuple[Callable[[], Any], float]:
+    """Updates of `lookup-tree`'s policy, and the operations of their matrix products."""
+    learner, params = make_learner("lookup-tree", cell, num_envs=256, policy_epochs=UPDATE_EPOCHS)
+    state = jax.jit(learner.begin)(jnp.int32(1), params)
+    state, experience, _ = jax.jit(learner.play)(state, params)
+    improve = jax.jit(lambda state, experience: learner.improve_policy(state, experience, REPLAY))
+    num_epochs = float(improve(state, experience)[1]["policy_epochs"])
+    matrices = [leaf for leaf in jax.tree.leaves(state.policy) if leaf.ndim > 1]
+    num_steps = learner.config.num_envs * learner.config.num_steps * num_epochs
+    # A product forward and two backward, of two operations for each weight and step.
+    operations = 3 * 2 * sum(leaf.size for leaf in matrices) * num_steps
+    return lambda: improve(state, experience), operations
+
+
+def measure_fallback(options: Options, console: Console) -> dict[str, Any]:
+    """Time with the replay that is chosen over that with plain sequences, by iteration."""
+    noisy, params = make_learner("tmaze-short")
+    noisy = dataclasses.replace(noisy, environment=NoisyTMaze())
+    few = {"num_envs": 64, "policy_epochs": UPDATE_EPOCHS, "value_epochs": UPDATE_EPOCHS}
+    lookup_tree, lookup_tree_params = make_learner("lookup-tree", **few)
+    undropped = dataclasses.replace(lookup_tree.architecture, dropout=0.0)
+    lookup_tree = dataclasses.replace(lookup_tree, architecture=undropped)
+    ratios = {}
+    for name, learner, given in (
+        ("tmaze-short with noise", noisy, params),
+        ("lookup-tree without dropout", lookup_tree, lookup_tree_params),
+    ):
+        engines = [
+            start_engine(learner, given, options.num_cores, replay)
+            for replay in ("auto", "sequence")
+        ]
+        for engine in engines:
+            engine.iterate()
+        turns = [
+            [time_call(engine.iterate) for engine in engines]
+            for _ in range(options.num_repetitions)
+        ]
+        ratios[name] = [chosen / plain for chosen, plain in turns]
+        console.print(f"{name}, chosen over plain: {show_spread(ratios[name])}")
+    return ratios
+
+
 def make_contestants(preset_name: str, options: Options) -> dict[str, Contestant]:
-    """Ours and plain with a seed for each core, and the peers with one process for each core."""
+    """Ours and plain with seeds for each core, and the peers with one process for each core."""
+    learner, params = make_learner(preset_name)
     cores, part = options.num_cores, options.num_iterations // options.num_repetitions
-    ours = start_engine(preset_name, cores)
-    plain = start_engine(preset_name, cores, "sequence")
+    ours = start_engine(learner, params, 2 * cores)
+    plain = start_engine(learner, params, cores, "sequence")
     contestants = {
-        "ours": Contestant(ours.iterate, cores, part),
-        "plain": Contestant(plain.iterate, cores, 1),
+        "ours": Contestant(ours.iterate, 2 * cores, part),
+        "plain": Contestant(plain.iterate, cores, part),
     }
     if options.peers and preset_name == "tmaze-short":
-        learner, params = make_learner(preset_name)
         for name, (module, trainer) in PEERS.items():
             make = getattr(importlib.import_module(module), trainer)
             peer = make((learner.environment, params), learner.architecture, learner.config, 1, 1)
@@ -107,96 +245,30 @@ def make_contestants(preset_name: str, options: Options) -> dict[str, Contestant
 
 
 def measure_trainings(preset_name: str, options: Options, console: Console) -> dict[str, Any]:
-    """Seconds of one training of each contestant, extrapolated from each of its turns."""
+    """Seconds of one training of each contestant, by each of its turns."""
     contestants = make_contestants(preset_name, options)
-    compiling = {name: time_call(contestants[name].iterate) for name in ("ours", "plain")}
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(options.num_repetitions):
         for name, each in contestants.items():
-            spent = time_call(
-                lambda each=each: [each.iterate() for _ in range(each.num_iterations)]
-            )
+            spent = time_call(lambda each=each: repeat(each.iterate, each.num_iterations))
             share = options.num_iterations / each.num_iterations / each.num_trainings
             seconds[name].append(spent * share)
             console.print(f"{preset_name}, turn {turn + 1}, {name}: {seconds[name][-1]:.1f} s")
-    ratios = {
-        name: [other / ours for other, ours in zip(times, seconds["ours"], strict=True)]
-        for name, times in seconds.items()
-    }
-    return {"first_iteration": compiling, "seconds_per_training": seconds, "ratios": ratios}
-
-
-def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
-    """Thirty seeds next to one with compilation, then two threads next to one without."""
-    one, many = start_engine("tmaze-short", 1), start_engine("tmaze-short", options.num_seeds)
-    part = options.num_repetitions
-    seconds = {
-        "one": time_call(lambda: [one.iterate() for _ in range(part)]),
-        "many": time_call(lambda: [many.iterate() for _ in range(part)]),
-    }
-    console.print(f"{options.num_seeds} seeds / 1 seed: {seconds['many'] / seconds['one']:.1f}")
-    engines = {
-        count: start_engine("tmaze-short", 2 * options.num_cores, num_threads=count)
-        for count in (1, options.num_cores)
-    }
-    turns: dict[int, list[float]] = {count: [] for count in engines}
-    for engine in engines.values():
-        for _ in range(2):
-            engine.iterate()
-    for _ in range(options.num_repetitions):
-        for count, engine in engines.items():
-            turns[count].append(time_call(engine.iterate))
-    gain = [one / all for one, all in zip(turns[1], turns[options.num_cores], strict=True)]
-    console.print(f"{options.num_cores} threads over 1: {statistics.median(gain):.2f}")
     return {
-        "num_iterations": part,
-        "seconds": seconds,
-        "ratio": seconds["many"] / seconds["one"],
-        "gain_of_threads": gain,
-        "peak_memory_bytes": read_peak_memory(),
+        "seconds_per_training": seconds,
+        "whole_training": {name: statistics.mean(times) for name, times in seconds.items()},
+        "ratios": {name: divide(times, seconds["ours"]) for name, times in seconds.items()},
     }
 
 
-def measure_rates(options: Options, console: Console) -> dict[str, Any]:
-    """The share of a large matrix product's rate at which `lookup-tree`'s updates compute."""
-    matrix = jnp.ones((MATRIX_SIZE, MATRIX_SIZE))
-    multiply = jax.jit(lambda matrix: matrix @ matrix)
-    calls: dict[str, Callable[[], Any]] = {"matrix product": lambda: multiply(matrix)}
-    operations = {"matrix product": 2.0 * MATRIX_SIZE**3}
-    for cell in LOOKUP_TREE_CELLS:
-        calls[cell], operations[cell] = prepare_update(cell)
-    rates: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        time_call(call)
-    for _ in range(options.num_repetitions):
-        for name, call in calls.items():
-            rates[name].append(operations[name] / time_call(call))
-    shares = {
-        cell: [ours / best for ours, best in zip(rates[cell], rates["matrix product"], strict=True)]
-        for cell in LOOKUP_TREE_CELLS
-    }
-    for cell, share in shares.items():
-        console.print(f"lookup-tree, {cell}: {statistics.median(share):.0%} of a matrix product")
-    return {"operations_per_second": rates, "shares": shares}
+def divide(ones: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Ratios turn by turn."""
+    return [one / other for one, other in zip(ones, others, strict=True)]
 
 
-def prepare_update(cell: str) -> tuple[Callable[[], Any], float]:
-    """The gradient of one minibatch of `lookup-tree`, and the operations of its products."""
-    learner, params = make_learner("lookup-tree", cell, num_envs=256)
-    config = learner.config
-    state = jax.jit(learner.begin)(jnp.int32(1), params)
-    state, experience, _ = jax.jit(learner.play)(state, params)
-    policy, _ = learner.assemble(state)
-    members = jnp.arange(config.num_envs // config.num_minibatches)
-    update = jax.jit(
-        lambda policy, experience: SequenceReplay().differentiate_policy(
-            policy, experience, members, config, jax.random.key(0)
-        )
-    )
-    matrices = [leaf for leaf in jax.tree.leaves(policy) if leaf.ndim > 1]
-    # A product forward and two backward, of two operations for each weight and step.
-    operations = 3 * 2 * sum(leaf.size for leaf in matrices) * len(members) * config.num_steps
-    return lambda: update(policy, experience), float(operations)
+def show_spread(values: Sequence[float]) -> str:
+    """Median and range."""
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
 def time_call(call: Callable[[], Any]) -> float:
@@ -209,15 +281,15 @@ def time_call(call: Callable[[], Any]) -> float:
 def tabulate(trainings: dict[str, dict[str, Any]]) -> Table:
     """A row for each contestant of each preset."""
     table = Table(box=None, pad_edge=False)
-    for column in ("training", "s per training", "range", "ratio", "range"):
+    for column in ("training", "s per training", "ratio of all", "ratio by turn", "range"):
         table.add_column(column, justify="left" if column == "training" else "right")
     for preset, result in trainings.items():
-        for name, seconds in result["seconds_per_training"].items():
+        for name, seconds in result["whole_training"].items():
             ratios = result["ratios"][name]
             table.add_row(
                 f"{preset}, {name}",
-                f"{statistics.median(seconds):.0f}",
-                f"{min(seconds):.0f} to {max(seconds):.0f}",
+                f"{seconds:.0f}",
+                f"{seconds / result['whole_training']['ours']:.1f}",
                 f"{statistics.median(ratios):.1f}",
                 f"{min(ratios):.1f} to {max(ratios):.1f}",
             )
@@ -227,14 +299,17 @@ def tabulate(trainings: dict[str, dict[str, Any]]) -> Table:
 def main(options: Options) -> None:
     """Measure, show and record."""
     console = Console()
-    seeds = measure_seeds(options, console)
-    rates = measure_rates(options, console)
+    results = {
+        "seeds": measure_seeds(options, console),
+        "lookup_tree": measure_rates(options, console),
+        "fallback": measure_fallback(options, console),
+    }
     presets = ("tmaze-short", "tmaze-long")
     trainings = {name: measure_trainings(name, options, console) for name in presets}
     console.print(tabulate(trainings))
     packages = ("remanence", "jax", "jaxlib", "torch", "stable-baselines3", "sb3-contrib")
     packages = packages if options.peers else packages[:3]
-    write_record(options, packages, seeds=seeds, lookup_tree=rates, trainings=trainings)
+    write_record(options, packages, **results, trainings=trainings)
 
 
 if __name__ == "__main__":
