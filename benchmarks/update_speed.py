@@ -138,11 +138,14 @@ def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
     threads = (1, options.num_cores)
     engines = {count: start(2 * options.num_cores, num_threads=count) for count in threads}
     turns: dict[int, list[float]] = {count: [] for count in threads}
-    for engine in engines.values():
-        repeat(engine.iterate, options.num_seed_iterations)
-    for _ in range(options.num_repetitions):
+    repeat(engines[1].iterate, options.num_seed_iterations)
+    states = engines[1].get_states()
+    # Each turn is the same work, and the first, which compiles, does not count.
+    for _ in range(1 + options.num_repetitions):
         for count, engine in engines.items():
+            engine.set_states(states)
             turns[count].append(time_call(lambda e=engine: repeat(e.iterate, 5)))
+    turns = {count: times[1:] for count, times in turns.items()}
     result = {
         "seconds": seconds,
         "ratio": divide(seconds[options.num_seeds], seconds[1]),
@@ -202,8 +205,9 @@ def measure_fallback(options: Options, console: Console) -> dict[str, Any]:
     """Time with the replay that is chosen over that with plain sequences, by iteration."""
     noisy, params = make_learner("tmaze-short")
     noisy = dataclasses.replace(noisy, environment=NoisyTMaze())
-    few = {"num_envs": 64, "policy_epochs": UPDATE_EPOCHS, "value_epochs": UPDATE_EPOCHS}
-    lookup_tree, lookup_tree_params = make_learner("lookup-tree", **few)
+    lookup_tree, lookup_tree_params = make_learner(
+        "lookup-tree", num_envs=64, policy_epochs=UPDATE_EPOCHS, value_epochs=UPDATE_EPOCHS
+    )
     undropped = dataclasses.replace(lookup_tree.architecture, dropout=0.0)
     lookup_tree = dataclasses.replace(lookup_tree, architecture=undropped)
     ratios = {}

@@ -16,8 +16,9 @@ class Report:
     """Write what a study found as one HTML file that opens without network.
 
     It holds what was run, every figure, the paper's claims beside ours, certificates and
-    provenance. Figures are also written as PNG and SVG into `figures` beside it. What is missing
-    or broken in the study is named, and the rest is reported.
+    provenance. Figures are also written as PNG and SVG into `figures` beside it, and the claims as
+    a table in Markdown to `claims.md`. What is missing or broken in the study is named, and the
+    rest is reported.
 
     Example: remanence report studies/tmaze
     """

@@ -58,7 +58,7 @@ class Report:
 
 
 def write_report(study: str | Path, out: str | Path | None = None) -> Report:
-    """Write STUDY/report.html, or `out`, and its figures as PNG and SVG beside it."""
+    """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims."""
     study = Path(study)
     records = read_records(study)
     tables = derive_tables(records)
@@ -67,7 +67,19 @@ def write_report(study: str | Path, out: str | Path | None = None) -> Report:
     report = Report(path, judge_claims(tables), (*records.problems, *problems))
     pictures = list(draw_pictures({**tables, "states": states}, path.parent / "figures"))
     write_text(path, _render(records, tables, report, pictures))
+    write_text(path.parent / "claims.md", list_claims(report.findings))
     return report
+
+
+def list_claims(findings: Mapping[str, Finding]) -> str:
+    """The paper's claims beside ours, as a table in Markdown."""
+    rows = [("the paper", "ours", "verdict"), ("---", "---", "---")]
+    rows += [
+        (f"{claims[name].sentence} ({claims[name].place})", finding.ours, finding.verdict)
+        for name, finding in findings.items()
+    ]
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 def draw_pictures(tables: Tables, directory: Path) -> Iterator[Picture]:

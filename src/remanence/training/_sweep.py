@@ -1,11 +1,11 @@
 """A network over the nodes of a history tree, and gradients of sums over nodes.
 
-Only the recurrence runs chunk by chunk, in the order of the tree and back; all else works on
-blocks of nodes. Loops run over as many chunks and blocks as a tree has: one compiled program
-serves every tree that its arrays have room for.
+Layer by layer, and of each layer only the recurrence chunk by chunk, in the order of the tree and
+back; all else works on blocks of nodes. Loops run over as many chunks and blocks as a tree has:
+one compiled program serves every tree that its arrays have room for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -13,23 +13,95 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from remanence.cells import AbstractCell, AbstractLinearCell, Stack
 from remanence.networks import Network
 from remanence.training._histories import WIDTH, HistoryTree
 
 BLOCK = 256
 _LARGEST_JACOBIAN = 16
 
+# States, or what they do to a loss: of the roots and then of the nodes, as `tree.parent` points.
 Table = Float[Array, "rows state"]
 Pull = Callable[[Any, Float[Array, "state width"]], Float[Array, "state width"]]
 # A sum over nodes to be differentiated, and further sums beside it, from outputs and data.
 NodeLoss = Callable[[Float[Array, "block output"], Any], tuple[Float[Array, ""], Any]]
 
 
-def run_tree(network: Network, tree: HistoryTree, carried: Float[Array, "envs state"]) -> Table:
-    """The states of roots and nodes, as a table that `tree.parent` points into."""
-    update = jax.vmap(network.cell.update, in_axes=-1, out_axes=-1)
-    projected = _project(network, tree)
+def differentiate(
+    network: Network,
+    tree: HistoryTree,
+    carried: Float[Array, "envs all_states"],
+    loss: NodeLoss,
+    data: Any,
+) -> tuple[Any, tuple[Float[Array, ""], Any]]:
+    """The gradient of a sum over nodes with respect to the network, and the sums themselves.
+
+    `data` has a row for each node.
+    """
+    weights, fixed = eqx.partition(network, eqx.is_inexact_array)
+    tables, prepared = _run_tree(network, tree, carried)
+
+    def decode(weights: Any, states: list[Array], observation: Array, data: Any) -> Any:
+        network = eqx.combine(weights, fixed)
+        features = jax.vmap(network.encode)(observation)
+        return loss(jax.vmap(network.decode)(features, jnp.concatenate(states, axis=1)), data)
+
+    def visit(block: Int[Array, ""], carry: Any) -> Any:
+        total, cotangents = carry
+        sums, (gradient, changes) = jax.value_and_grad(decode, argnums=(0, 1), has_aux=True)(
+            weights, _cut_states(tables, tree, block), *_cut((tree.observation, data), block)
+        )
+        cotangents = [
+            jax.lax.dynamic_update_slice_in_dim(cotangent, change, _find_row(tree, block), 0)
+            for cotangent, change in zip(cotangents, changes, strict=True)
+        ]
+        return _add(total, (gradient, sums)), cotangents
+
+    first = _cut((tree.observation, data), 0)
+    shapes = jax.eval_shape(decode, weights, _cut_states(tables, tree, 0), *first)
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), (weights, shapes))
+    start = (nothing, jax.tree.map(jnp.zeros_like, tables))
+    (gradient, sums), cotangents = jax.lax.fori_loop(0, _count_blocks(tree), visit, start)
+    cells = _list_layers(network)
+    for number in reversed(range(len(cells))):
+        cotangent = _pull_back(
+            cells[number], tree, tables[number], prepared[number], cotangents[number]
+        )
+        below = cotangents[number - 1] if number else None
+        gradient, below = _gather(
+            (weights, fixed), number, tree, tables, cotangent, (gradient, below)
+        )
+        if number:
+            cotangents[number - 1] = below
+    return gradient, sums
+
+
+def _run_tree(
+    network: Network, tree: HistoryTree, carried: Float[Array, "envs all_states"]
+) -> tuple[list[Table], list[Any]]:
+    """The states of every layer, and what its updates need of each node's input, nodes last."""
     roots = jnp.concatenate([network.initial_state()[None], carried])
+    cells = _list_layers(network)
+    parts = network.cell.split(roots) if isinstance(network.cell, Stack) else [roots]
+    tables: list[Table] = []
+    prepared = []
+    for number, (cell, part) in enumerate(zip(cells, parts, strict=True)):
+
+        def prepare(block: Int[Array, ""], number: int = number, cell: AbstractCell = cell) -> Any:
+            below = _cut_states(tables, tree, block)[-1] if number else None
+            seen = _see(network, number, below, _cut(tree.observation, block))
+            return jax.vmap(lambda input: _prepare(cell, input), 0, -1)(seen)
+
+        prepared.append(_fill(tree, prepare))
+        tables.append(_advance(cell, tree, part, prepared[-1]))
+    return tables, prepared
+
+
+def _advance(
+    cell: AbstractCell, tree: HistoryTree, roots: Float[Array, "roots state"], prepared: Any
+) -> Table:
+    """The states of roots and nodes."""
+    update = jax.vmap(lambda now, state: _update(cell, now, state), in_axes=-1, out_axes=-1)
     blank = jnp.zeros((len(tree.parent) + WIDTH, roots.shape[1]), roots.dtype)
 
     def advance(chunk: Int[Array, ""], carry: tuple[Table, Any]) -> tuple[Table, Any]:
@@ -39,67 +111,55 @@ def run_tree(network: Network, tree: HistoryTree, carried: Float[Array, "envs st
         states = update(now, table[parent].T).T
         # What is written beyond the chunk's own nodes, their own chunk writes anew.
         table = jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
-        return table, _take(projected, tree.start[chunk + 1])
+        return table, _take(prepared, tree.start[chunk + 1])
 
     # What a chunk reads is sliced out one turn ahead: fused with the slicing, XLA's CPU backend
     # does not vectorise the arithmetic.
-    start = (jnp.concatenate([roots, blank]), _take(projected, 0))
-    table, _ = jax.lax.fori_loop(0, tree.num_chunks, advance, start)
-    return table
+    start = (jnp.concatenate([roots, blank]), _take(prepared, 0))
+    return jax.lax.fori_loop(0, tree.num_chunks, advance, start)[0]
 
 
-def differentiate(
-    network: Network,
+def _gather(
+    network: tuple[Any, Any],
+    number: int,
     tree: HistoryTree,
-    carried: Float[Array, "envs state"],
-    loss: NodeLoss,
-    data: Any,
-) -> tuple[Any, tuple[Float[Array, ""], Any]]:
-    """The gradient of a sum over nodes with respect to the network, and the sums themselves.
+    tables: Sequence[Table],
+    cotangent: Table,
+    start: tuple[Any, Table | None],
+) -> tuple[Any, Table | None]:
+    """Add what a layer's states do to the loss to the gradient and to what those below do.
 
-    `data` has a row for each node.
+    The network comes as its weights and all else.
     """
-    weights, fixed = eqx.partition(network, eqx.is_inexact_array)
-    table = run_tree(network, tree, carried)
-    num_blocks = _count_blocks(tree)
+    weights, fixed = network
 
-    def decode(weights: Any, states: Table, observation: Array, data: Any) -> Any:
+    def follow(weights: Any, below: Any, parents: Array, observation: Array) -> Array:
         network = eqx.combine(weights, fixed)
-        features = jax.vmap(network.encode)(observation)
-        return loss(jax.vmap(network.decode)(features, states), data)
+        seen = _see(network, number, below, observation)
+        return jax.vmap(_list_layers(network)[number].step)(seen, parents)
 
-    def visit(block: Int[Array, ""], carry: Any) -> Any:
-        total, cotangent = carry
-        place = tree.num_roots + block * BLOCK
-        states = jax.lax.dynamic_slice_in_dim(table, place, BLOCK)
-        sums, (gradient, change) = jax.value_and_grad(decode, argnums=(0, 1), has_aux=True)(
-            weights, states, *_cut((tree.observation, data), block)
-        )
-        cotangent = jax.lax.dynamic_update_slice_in_dim(cotangent, change, place, 0)
-        return _add(total, (gradient, sums)), cotangent
-
-    def follow(weights: Any, parents: Table, observation: Array) -> Table:
-        network = eqx.combine(weights, fixed)
-        return jax.vmap(lambda o, s: network.cell.step(network.encode(o), s))(observation, parents)
-
-    def gather(block: Int[Array, ""], gradient: Any) -> Any:
+    def gather(block: Int[Array, ""], carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        gradient, below = carry
         observation, parent = _cut((tree.observation, tree.parent), block)
-        change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + block * BLOCK, BLOCK)
-        _, pull = jax.vjp(lambda weights: follow(weights, table[parent], observation), weights)
-        return _add(gradient, pull(change)[0])
+        parents, row = tables[number][parent], _find_row(tree, block)
+        states = _cut_states(tables, tree, block)[number - 1] if number else None
+        _, pull = jax.vjp(
+            lambda weights, states: follow(weights, states, parents, observation), weights, states
+        )
+        more, change = pull(jax.lax.dynamic_slice_in_dim(cotangent, row, BLOCK))
+        if number:
+            change = change + jax.lax.dynamic_slice_in_dim(below, row, BLOCK)
+            below = jax.lax.dynamic_update_slice_in_dim(below, change, row, 0)
+        return _add(gradient, more), below
 
-    first = _cut((tree.observation, data), 0)
-    shapes = jax.eval_shape(decode, weights, table[:BLOCK], *first)
-    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), (weights, shapes))
-    start = (nothing, jnp.zeros_like(table))
-    (gradient, sums), cotangent = jax.lax.fori_loop(0, num_blocks, visit, start)
-    cotangent = _pull_back(network, tree, table, cotangent)
-    return jax.lax.fori_loop(0, num_blocks, gather, gradient), sums
+    return jax.lax.fori_loop(0, _count_blocks(tree), gather, start)
 
 
-def _pull_back(network: Network, tree: HistoryTree, table: Table, cotangent: Table) -> Table:
+def _pull_back(
+    cell: AbstractCell, tree: HistoryTree, table: Table, prepared: Any, cotangent: Table
+) -> Table:
     """From what each state does to the loss at its own node, what it does at all that follow."""
-    pull, linear = _linearize(network, tree, table)
+    pull, linear = _linearize(cell, tree, table, prepared)
     lane = jnp.arange(WIDTH)
 
     def retreat(turn: Int[Array, ""], carry: tuple[Table, Any]) -> tuple[Table, Any]:
@@ -116,46 +176,39 @@ def _pull_back(network: Network, tree: HistoryTree, table: Table, cotangent: Tab
     return jax.lax.fori_loop(0, tree.num_chunks, retreat, start)[0]
 
 
-def _linearize(network: Network, tree: HistoryTree, table: Table) -> tuple[Pull, Any]:
+def _linearize(
+    cell: AbstractCell, tree: HistoryTree, table: Table, prepared: Any
+) -> tuple[Pull, Any]:
     """How to pull a change of states back to their parents, and what that needs of each node."""
-    projected = _project(network, tree)
-    update = network.cell.update
-    if _is_small(network, projected):
+    if isinstance(cell, AbstractLinearCell):
+        decay, _ = prepared
+        return jnp.multiply, decay
+    update = jax.vmap(cell.update, in_axes=-1, out_axes=-1)
+    if _is_small(cell, prepared):
         # All Jacobians before the loop, so that next to nothing is left to do one after another.
-        return _apply_jacobian, _differentiate_updates(network, tree, table, projected)
+        differentiate = jax.vmap(jax.jacfwd(cell.update, argnums=1), in_axes=-1, out_axes=-1)
+
+        def differentiate_block(block: Int[Array, ""]) -> Float[Array, "state state block"]:
+            parents = table[_cut(tree.parent, block)].T
+            return differentiate(_take(prepared, block * BLOCK, BLOCK), parents)
+
+        return _apply_jacobian, _fill(tree, differentiate_block)
 
     def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
-        projected, parents = now
-        _, pull = jax.vjp(lambda state: jax.vmap(update, -1, -1)(projected, state), parents)
-        return pull(change)[0]
+        prepared, parents = now
+        return jax.vjp(lambda state: update(prepared, state), parents)[1](change)[0]
 
-    return pull, (projected, _widen(table[tree.parent].T))
-
-
-def _differentiate_updates(
-    network: Network, tree: HistoryTree, table: Table, projected: Any
-) -> Float[Array, "state state nodes"]:
-    """The Jacobian of every node's state with respect to its parent's."""
-    differentiate = jax.vmap(jax.jacfwd(network.cell.update, argnums=1), in_axes=-1, out_axes=-1)
-
-    def fill(block: Int[Array, ""], jacobian: Array) -> Array:
-        parents = table[_cut(tree.parent, block)].T
-        ours = differentiate(_take(projected, block * BLOCK, BLOCK), parents)
-        return jax.lax.dynamic_update_slice_in_dim(jacobian, ours, block * BLOCK, -1)
-
-    size = table.shape[1]
-    blank = jnp.zeros((size, size, len(tree.parent) + WIDTH), table.dtype)
-    return jax.lax.fori_loop(0, _count_blocks(tree), fill, blank)
+    return pull, (prepared, _fill(tree, lambda block: table[_cut(tree.parent, block)].T))
 
 
-def _is_small(network: Network, projected: Any) -> bool:
+def _is_small(cell: AbstractCell, prepared: Any) -> bool:
     """Whether Jacobians are worth their room, and the cell has a derivative in forward mode."""
-    state = network.initial_state()
+    state = cell.initial_state()
     if len(state) > _LARGEST_JACOBIAN:
         return False
     try:
-        one = jax.tree.map(lambda leaf: leaf[..., 0], projected)
-        jax.eval_shape(jax.jacfwd(network.cell.update, argnums=1), one, state)
+        one = jax.tree.map(lambda leaf: leaf[..., 0], prepared)
+        jax.eval_shape(jax.jacfwd(cell.update, argnums=1), one, state)
     except TypeError:  # a cell of the user's own, with a `custom_vjp` in it
         return False
     return True
@@ -169,16 +222,45 @@ def _apply_jacobian(
     return sum((row * entry[None] for row, entry in rows), jnp.zeros_like(change))
 
 
-def _project(network: Network, tree: HistoryTree) -> Any:
-    """What the cell sees of every node's observation, nodes last."""
-    cell = network.cell
-    project = jax.vmap(lambda observation: cell.project(network.encode(observation)), 0, -1)
-    return jax.tree.map(_widen, project(tree.observation))
+def _list_layers(network: Network) -> tuple[AbstractCell, ...]:
+    """Cells of which each reads what the one before it holds."""
+    return network.cell.cells if isinstance(network.cell, Stack) else (network.cell,)
 
 
-def _widen(leaf: Float[Array, "*shape nodes"]) -> Float[Array, "*shape more_nodes"]:
-    """Room for the last chunk, which may reach beyond the last node."""
-    return jnp.pad(leaf, [(0, 0)] * (leaf.ndim - 1) + [(0, WIDTH)])
+def _see(network: Network, number: int, below: Array | None, observation: Array) -> Array:
+    """What a layer sees of some nodes: their observations, or the states of the layer below."""
+    if below is None:
+        return jax.vmap(network.encode)(observation)
+    return jax.vmap(_list_layers(network)[number - 1].read)(below)
+
+
+def _prepare(cell: AbstractCell, input: Float[Array, " input"]) -> Any:
+    """What an update needs of the input, as much of it computed as can be."""
+    projected = cell.project(input)
+    return cell.coefficients(projected) if isinstance(cell, AbstractLinearCell) else projected
+
+
+def _update(cell: AbstractCell, prepared: Any, state: Array) -> Array:
+    if isinstance(cell, AbstractLinearCell):
+        decay, drive = prepared
+        return decay * state + drive
+    return cell.update(prepared, state)
+
+
+def _fill(tree: HistoryTree, function: Callable[[Any], Any]) -> Any:
+    """The values of a function of blocks, nodes last, with room for one more chunk of nodes."""
+    num_nodes = len(tree.parent) + WIDTH
+
+    def fill(block: Int[Array, ""], filled: Any) -> Any:
+        return jax.tree.map(
+            lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(leaf, part, block * BLOCK, -1),
+            filled,
+            function(block),
+        )
+
+    shapes = jax.eval_shape(function, jnp.zeros((), jnp.int32))
+    blank = jax.tree.map(lambda leaf: jnp.zeros((*leaf.shape[:-1], num_nodes), leaf.dtype), shapes)
+    return jax.lax.fori_loop(0, _count_blocks(tree), fill, blank)
 
 
 def _take(series: Any, start: Int[Array, ""] | int, width: int = WIDTH) -> Any:
@@ -187,6 +269,18 @@ def _take(series: Any, start: Int[Array, ""] | int, width: int = WIDTH) -> Any:
 
 def _count_blocks(tree: HistoryTree) -> Int[Array, ""]:
     return -(-tree.num_nodes // BLOCK)
+
+
+def _find_row(tree: HistoryTree, block: Int[Array, ""] | int) -> Int[Array, ""]:
+    """Where the nodes of a block begin in a table."""
+    return tree.num_roots + jnp.asarray(block) * BLOCK
+
+
+def _cut_states(
+    tables: Sequence[Table], tree: HistoryTree, block: Int[Array, ""] | int
+) -> list[Float[Array, "block state"]]:
+    row = _find_row(tree, block)
+    return [jax.lax.dynamic_slice_in_dim(table, row, BLOCK) for table in tables]
 
 
 def _cut(series: Any, block: Int[Array, ""] | int) -> Any:

@@ -1,0 +1,5 @@
+"""`python -m remanence` is `remanence`."""
+
+from remanence.cli import main
+
+main()
