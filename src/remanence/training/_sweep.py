@@ -46,10 +46,13 @@ def differentiate(
         features = jax.vmap(network.encode)(observation)
         return loss(jax.vmap(network.decode)(features, jnp.concatenate(states, axis=1)), data)
 
-    def visit(block: Int[Array, ""], carry: Any) -> Any:
+    def read(block: Int[Array, ""] | int) -> Any:
+        return _cut_states(tables, tree, block), *_cut((tree.observation, data), block)
+
+    def visit(block: Int[Array, ""], now: Any, carry: Any) -> Any:
         total, cotangents = carry
         sums, (gradient, changes) = jax.value_and_grad(decode, argnums=(0, 1), has_aux=True)(
-            weights, _cut_states(tables, tree, block), *_cut((tree.observation, data), block)
+            weights, *now
         )
         cotangents = [
             jax.lax.dynamic_update_slice_in_dim(cotangent, change, _find_row(tree, block), 0)
@@ -57,11 +60,10 @@ def differentiate(
         ]
         return _add(total, (gradient, sums)), cotangents
 
-    first = _cut((tree.observation, data), 0)
-    shapes = jax.eval_shape(decode, weights, _cut_states(tables, tree, 0), *first)
+    shapes = jax.eval_shape(decode, weights, *read(0))
     nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), (weights, shapes))
     start = (nothing, jax.tree.map(jnp.zeros_like, tables))
-    (gradient, sums), cotangents = jax.lax.fori_loop(0, _count_blocks(tree), visit, start)
+    (gradient, sums), cotangents = _visit_blocks(tree, read, visit, start)
     cells = _list_layers(network)
     for number in reversed(range(len(cells))):
         cotangent = _pull_back(
@@ -87,12 +89,15 @@ def _run_tree(
     prepared = []
     for number, (cell, part) in enumerate(zip(cells, parts, strict=True)):
 
-        def prepare(block: Int[Array, ""], number: int = number, cell: AbstractCell = cell) -> Any:
-            below = _cut_states(tables, tree, block)[-1] if number else None
-            seen = _see(network, number, below, _cut(tree.observation, block))
+        def read(block: Int[Array, ""] | int, number: int = number) -> tuple[Any, Array]:
+            below = _cut_states(tables, tree, block)[number - 1] if number else None
+            return below, _cut(tree.observation, block)
+
+        def prepare(now: tuple[Any, Array], number: int = number, cell: Any = cell) -> Any:
+            seen = _see(network, number, *now)
             return jax.vmap(lambda input: _prepare(cell, input), 0, -1)(seen)
 
-        prepared.append(_fill(tree, prepare))
+        prepared.append(_fill(tree, read, prepare))
         tables.append(_advance(cell, tree, part, prepared[-1]))
     return tables, prepared
 
@@ -113,8 +118,7 @@ def _advance(
         table = jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
         return table, _take(prepared, tree.start[chunk + 1])
 
-    # What a chunk reads is sliced out one turn ahead: fused with the slicing, XLA's CPU backend
-    # does not vectorise the arithmetic.
+    # What a chunk reads is sliced out one turn ahead, as for blocks.
     start = (jnp.concatenate([roots, blank]), _take(prepared, 0))
     return jax.lax.fori_loop(0, tree.num_chunks, advance, start)[0]
 
@@ -138,21 +142,26 @@ def _gather(
         seen = _see(network, number, below, observation)
         return jax.vmap(_list_layers(network)[number].step)(seen, parents)
 
-    def gather(block: Int[Array, ""], carry: tuple[Any, Any]) -> tuple[Any, Any]:
-        gradient, below = carry
+    def read(block: Int[Array, ""] | int) -> Any:
         observation, parent = _cut((tree.observation, tree.parent), block)
-        parents, row = tables[number][parent], _find_row(tree, block)
-        states = _cut_states(tables, tree, block)[number - 1] if number else None
-        _, pull = jax.vjp(
-            lambda weights, states: follow(weights, states, parents, observation), weights, states
-        )
-        more, change = pull(jax.lax.dynamic_slice_in_dim(cotangent, row, BLOCK))
-        if number:
-            change = change + jax.lax.dynamic_slice_in_dim(below, row, BLOCK)
-            below = jax.lax.dynamic_update_slice_in_dim(below, change, row, 0)
-        return _add(gradient, more), below
+        below = _cut_states(tables, tree, block)[number - 1] if number else None
+        change = jax.lax.dynamic_slice_in_dim(cotangent, _find_row(tree, block), BLOCK)
+        return below, tables[number][parent], observation, change
 
-    return jax.lax.fori_loop(0, _count_blocks(tree), gather, start)
+    def gather(block: Int[Array, ""], now: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        gradient, below_cotangent = carry
+        below, parents, observation, change = now
+        _, pull = jax.vjp(
+            lambda weights, below: follow(weights, below, parents, observation), weights, below
+        )
+        more, change = pull(change)
+        if number:
+            row = _find_row(tree, block)
+            change = change + jax.lax.dynamic_slice_in_dim(below_cotangent, row, BLOCK)
+            below_cotangent = jax.lax.dynamic_update_slice_in_dim(below_cotangent, change, row, 0)
+        return _add(gradient, more), below_cotangent
+
+    return _visit_blocks(tree, read, gather, start)
 
 
 def _pull_back(
@@ -183,22 +192,23 @@ def _linearize(
     if isinstance(cell, AbstractLinearCell):
         decay, _ = prepared
         return jnp.multiply, decay
+
+    def read(block: Int[Array, ""] | int) -> tuple[Any, Array]:
+        here = jnp.asarray(block) * BLOCK
+        return _take(prepared, here, BLOCK), table[_cut(tree.parent, block)].T
+
     update = jax.vmap(cell.update, in_axes=-1, out_axes=-1)
     if _is_small(cell, prepared):
         # All Jacobians before the loop, so that next to nothing is left to do one after another.
         differentiate = jax.vmap(jax.jacfwd(cell.update, argnums=1), in_axes=-1, out_axes=-1)
 
-        def differentiate_block(block: Int[Array, ""]) -> Float[Array, "state state block"]:
-            parents = table[_cut(tree.parent, block)].T
-            return differentiate(_take(prepared, block * BLOCK, BLOCK), parents)
-
-        return _apply_jacobian, _fill(tree, differentiate_block)
+        return _apply_jacobian, _fill(tree, read, lambda now: differentiate(*now))
 
     def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
         prepared, parents = now
         return jax.vjp(lambda state: update(prepared, state), parents)[1](change)[0]
 
-    return pull, (prepared, _fill(tree, lambda block: table[_cut(tree.parent, block)].T))
+    return pull, (prepared, _fill(tree, read, lambda now: now[1]))
 
 
 def _is_small(cell: AbstractCell, prepared: Any) -> bool:
@@ -247,20 +257,39 @@ def _update(cell: AbstractCell, prepared: Any, state: Array) -> Array:
     return cell.update(prepared, state)
 
 
-def _fill(tree: HistoryTree, function: Callable[[Any], Any]) -> Any:
-    """The values of a function of blocks, nodes last, with room for one more chunk of nodes."""
+def _visit_blocks(
+    tree: HistoryTree,
+    read: Callable[[Any], Any],
+    work: Callable[[Any, Any, Any], Any],
+    start: Any,
+) -> Any:
+    """Loop over blocks: `work` gets a block's number, what `read` gave for it, and the carry.
+
+    What a block reads is sliced out one turn ahead: fused with the slicing, XLA's CPU backend does
+    not vectorise the arithmetic.
+    """
+
+    def visit(block: Int[Array, ""], carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        done, now = carry
+        return work(block, now, done), read(block + 1)
+
+    return jax.lax.fori_loop(0, _count_blocks(tree), visit, (start, read(0)))[0]
+
+
+def _fill(tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any]) -> Any:
+    """A function of what blocks read, nodes last, with room for one more chunk of nodes."""
     num_nodes = len(tree.parent) + WIDTH
 
-    def fill(block: Int[Array, ""], filled: Any) -> Any:
+    def fill(block: Int[Array, ""], now: Any, filled: Any) -> Any:
         return jax.tree.map(
             lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(leaf, part, block * BLOCK, -1),
             filled,
-            function(block),
+            function(now),
         )
 
-    shapes = jax.eval_shape(function, jnp.zeros((), jnp.int32))
+    shapes = jax.eval_shape(function, read(0))
     blank = jax.tree.map(lambda leaf: jnp.zeros((*leaf.shape[:-1], num_nodes), leaf.dtype), shapes)
-    return jax.lax.fori_loop(0, _count_blocks(tree), fill, blank)
+    return _visit_blocks(tree, read, fill, blank)
 
 
 def _take(series: Any, start: Int[Array, ""] | int, width: int = WIDTH) -> Any:
