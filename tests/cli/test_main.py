@@ -1,4 +1,5 @@
 import json
+import runpy
 
 import pytest
 
@@ -38,6 +39,12 @@ def test_networks_counts_parameters(capsys):
     assert shown["parameters"] == sum(array["size"] for array in shown["arrays"]) == 409
     main(["networks"])
     assert "total" in capsys.readouterr().out
+
+
+def test_the_package_runs_as_the_command(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["remanence", "networks", "--cell", "bmru", "--json"])
+    runpy.run_module("remanence", run_name="__main__")
+    assert json.loads(capsys.readouterr().out)["parameters"] == 409
 
 
 def test_demo_plays_every_cell_in_both_environments(capsys):

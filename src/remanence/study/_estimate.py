@@ -11,7 +11,7 @@ from remanence.training import get_preset
 
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
 # files; the weights and Adam's moments are most of them.
-CORE_SECONDS_PER_ITERATION = {"tmaze": 0.25, "deep-mingru": 25.0}
+CORE_SECONDS_PER_ITERATION = {"tmaze": 0.2, "deep-mingru": 12.0}
 CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 20.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
