@@ -47,11 +47,30 @@ def _squash(values):
 _squash.defvjp(lambda u: (jnp.tanh(u), u), lambda u, g: (g * (1 - jnp.tanh(u) ** 2),))
 
 
+class Own(Backward):
+    """A cell that learns how it opens an episode, and knows no input and no state of zeros."""
+
+    start: jax.Array
+
+    def __init__(self, input_size, state_size, *, key):
+        super().__init__(input_size, state_size, key=key)
+        self.start = jnp.linspace(0.5, 1, state_size)
+
+    def initial_state(self):
+        return self.start
+
+    def update(self, projected, state):
+        known = jnp.concatenate([values / jnp.linalg.norm(values) for values in (projected, state)])
+        return jnp.tanh(self.weight @ known)
+
+
 @pytest.fixture(scope="module", autouse=True)
-def backward_cell():
+def own_cells():
     cells.register("backward", Backward)
+    cells.register("own", Own)
     yield
     cells.registry.unregister("backward")
+    cells.registry.unregister("own")
 
 
 ARCHITECTURES = {
@@ -62,6 +81,16 @@ ARCHITECTURES = {
     # Beyond the size for which Jacobians are kept.
     "wide": Architecture(cell="gru", state_size=20),
     "backward": Architecture(cell="backward", state_size=4),
+    "own": Architecture(cell="own", state_size=4),
+    "layers of GRUs": Architecture(cell="gru", state_size=4, num_layers=2),
+    "layers of wide GRUs": Architecture(cell="gru", state_size=17, num_layers=2),
+}
+# What a tree needs more than one block or chunk for, or fills to the last node that fits.
+LARGE = {
+    "several blocks": {"num_steps": 100, "num_envs": 8, "num_symbols": 10**6},
+    "several chunks": {"num_steps": 20, "num_envs": 45, "num_symbols": 10**6, "reset_rate": 0.5},
+    "a full tree": {"num_steps": 96, "num_envs": 8, "num_symbols": 10**6, "reset_rate": -1},
+    "one more": {"num_steps": 97, "num_envs": 8, "num_symbols": 10**6, "reset_rate": -1},
 }
 
 
@@ -71,7 +100,13 @@ def make_networks(architecture):
 
 
 def make_experience(
-    networks, num_steps=NUM_STEPS, num_envs=NUM_ENVS, num_symbols=2, reset_rate=0.1, seed=0
+    networks,
+    num_steps=NUM_STEPS,
+    num_envs=NUM_ENVS,
+    num_symbols=2,
+    reset_rate=0.1,
+    seed=0,
+    alike=False,
 ):
     """Random observations, resets, actions and returns; the policy given is the one that acted."""
     draws = np.random.default_rng(seed)
@@ -93,6 +128,8 @@ def make_experience(
     )
     size = len(networks[0].initial_state())
     states = [jnp.asarray(draws.normal(size=(num_envs, size)), jnp.float32) for _ in range(2)]
+    if alike:
+        states = [jnp.broadcast_to(those[:1], those.shape) for those in states]
     logits, _ = eqx.filter_jit(networks[0].run)(rollout.observation, rollout.first, states[0])
     acted = select_action(jax.nn.log_softmax(logits), rollout.action)
     # Advantages as different in size as those of a maze, most of them equal.
@@ -101,7 +138,7 @@ def make_experience(
 
 
 def grow(experience, config=CONFIG):
-    planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, replay="tree")
+    planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, state_size=6, replay="tree")
     planned = planner.plan(experience, jax.jit(planner.describe)(experience))
     assert isinstance(planned, TreeReplay)
     return planned
@@ -199,6 +236,20 @@ def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
     compare_policies(gru_networks[0], experience, members, REPLAYS[replay])
 
 
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("name", ["gru", "mingru", "layers of GRUs", "layers of wide GRUs"])
+def test_large_trees(name, shape):
+    networks = make_networks(ARCHITECTURES[name])
+    experience = make_experience(networks, **LARGE[shape])
+    compare_policies(networks[0], experience, jnp.array([1, 5, 2]), grow)
+
+
+def test_states_carried_alike_count_as_one(gru_networks):
+    experience = make_experience(gru_networks, reset_rate=0.02, num_symbols=1, alike=True)
+    assert grow(experience).tree.num_nodes <= 2 * NUM_STEPS
+    compare_policies(gru_networks[0], experience, jnp.array([1, 5, 2]), grow)
+
+
 def test_dropout_drops_the_same_units_in_stretches():
     networks = make_networks(Architecture(state_size=6, dropout=0.3))
     compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]), pack)
@@ -231,7 +282,7 @@ def test_many_equal_numbers_add_up():
 
 
 def plan(experience, replay="auto", **properties):
-    planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **properties)
+    planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **{"state_size": 6, **properties})
     return type(planner.plan(experience, jax.jit(planner.describe)(experience)))
 
 

@@ -65,7 +65,8 @@ class CoresEngine(AbstractEngine):
             learner.config,
             num_actions=learner.sizes[1],
             dropout=learner.architecture.dropout > 0,
-            linear=learner.linear,
+            linear=learner.cell.linear,
+            state_size=learner.cell.state_size,
             replay=replay,
         )
         self.profile = Profile()
@@ -148,12 +149,10 @@ def choose_batching(batching: str) -> str:
     return "cores" if jax.default_backend() == "cpu" else "vmap"
 
 
-def make_engine(
-    learner: Learner, params: Any, batching: str, replay: str = "auto"
-) -> AbstractEngine:
-    """The engine of that name; `replay` is how rollouts are replayed where it has a choice."""
+def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
+    """The engine of that name."""
     if choose_batching(batching) == "cores":
-        return CoresEngine(learner, params, replay)
+        return CoresEngine(learner, params)
     return VmapEngine(learner, params)
 
 

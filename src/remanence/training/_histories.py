@@ -9,15 +9,18 @@ Histories are hashed on the device, and grouped and laid out on the host.
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-# How many nodes run at once; the last of a level may run with nodes of the next.
+# How many nodes run at once. What a chunk leaves over of it runs nodes of the next level, too early
+# and for nothing.
 WIDTH = 32
+# How many nodes are worked on at once by what need not go level by level.
+BLOCK = 256
 
 Words = UInt32[Array, "*shape"]
 Pair = UInt32[Array, "2 envs"]
@@ -28,7 +31,8 @@ class HistoryTree(NamedTuple):
 
     States are kept in one table: first that which opens an episode, then those carried into the
     rollout, one for each environment, then those of the nodes; `parent` points into it. A chunk
-    has `size` nodes from `start` on. Nodes and chunks beyond the tree's own are blank.
+    has `size` nodes from `start` on. Nodes beyond the tree's own repeat the first, at least a block
+    of them; chunks beyond are blank.
     """
 
     node: Int[Array, "envs time"]
@@ -98,7 +102,7 @@ def group_histories(
     before[0] = 1 + _find_twins(carried)
     before[1:] = history.reshape(before.shape)[:-1] + (1 + num_envs)
     before = np.where(first, 0, before).ravel()
-    bits = observation.reshape(before.size, -1).view(np.uint32)
+    bits = observation.reshape(before.size, -1).view(np.uint8)
     # Equal words are only a guess. One parent and one observation for all steps of each history
     # prove it, by induction from the roots.
     if not np.array_equal(before, before[example][history]):
@@ -111,7 +115,11 @@ def group_histories(
 
 
 def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> HistoryTree:
-    """The tree of some histories, in arrays with room for `capacity` nodes."""
+    """The tree of some histories, in arrays with room for `capacity` nodes, a block more at least.
+
+    Blank nodes repeat the first, so that they are numbers wherever that is.
+    """
+    assert capacity >= len(histories) + BLOCK
     num_steps, num_envs = observation.shape[:2]
     order = np.argsort(histories.depth, kind="stable")
     place = np.empty(len(order), np.int32)
@@ -120,12 +128,13 @@ def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> His
     to_row = np.concatenate([np.arange(num_roots, dtype=np.int32), place + num_roots])
     start, size = _cut_levels(np.bincount(histories.depth))
     observed = observation.reshape(num_steps * num_envs, -1)[histories.example[order]]
+    parent = to_row[histories.parent[order]]
     arrays = {
         "node": np.ascontiguousarray(place[histories.history].reshape(num_steps, num_envs).T),
-        "observation": _pad(observed, capacity),
-        "parent": _pad(to_row[histories.parent[order]], capacity),
-        "start": _pad(start, capacity),
-        "size": _pad(size, capacity),
+        "observation": _pad(observed, capacity, observed[0]),
+        "parent": _pad(parent, capacity, parent[0]),
+        "start": _pad(start, capacity, 0),
+        "size": _pad(size, capacity, 0),
         "num_nodes": np.int32(len(order)),
         "num_chunks": np.int32(len(start)),
     }
@@ -146,8 +155,9 @@ def _cut_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return start.astype(np.int32), np.minimum(WIDTH, ends - start).astype(np.int32)
 
 
-def _pad(rows: np.ndarray, count: int) -> np.ndarray:
-    padded = np.zeros((count, *rows.shape[1:]), rows.dtype)
+def _pad(rows: np.ndarray, count: int, blank: Any) -> np.ndarray:
+    padded = np.empty((count, *rows.shape[1:]), rows.dtype)
+    padded[len(rows) :] = blank
     padded[: len(rows)] = rows
     return padded
 

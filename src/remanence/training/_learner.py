@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from remanence._keys import derive_key
 from remanence._typing import Key
+from remanence.cells import AbstractCell
 from remanence.envs import AbstractEnvironment
 from remanence.networks import Architecture, Network, make_policy, make_value
 from remanence.training._advantages import estimate_advantages
@@ -73,9 +74,9 @@ class Learner:
         return policy, value
 
     @property
-    def linear(self) -> bool:
-        """Whether the cell is linear in its state."""
-        return self._shapes[0].cell.linear
+    def cell(self) -> AbstractCell:
+        """The policy's cell, with shapes for arrays."""
+        return self._shapes[0].cell
 
     def assemble(self, state: LearnerState) -> tuple[Network, Network]:
         """The policy and the value network of a state."""

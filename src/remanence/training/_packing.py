@@ -70,11 +70,6 @@ def _unpack_backward(known: tuple[Packing, int], change: Array) -> tuple[Array, 
 _unpack.defvjp(_unpack_forward, _unpack_backward)
 
 
-def count_stretches(num_steps: int, length: int) -> int:
-    """How many stretches of a length there is room for."""
-    return int(np.ceil(ROOM * num_steps / length))
-
-
 def cut(first: np.ndarray, length: int) -> Packing | None:
     """Cut sequences into stretches no longer than `length`; None if there is no room for them."""
     num_steps, num_envs = first.shape
@@ -82,7 +77,7 @@ def cut(first: np.ndarray, length: int) -> Packing | None:
     opens = np.concatenate([first, np.ones((1, num_envs), bool)])
     last_opening = np.maximum.accumulate(np.where(opens, time, 0))
     starts = [np.zeros(num_envs, int)]
-    for _ in range(count_stretches(num_steps, length)):
+    for _ in range(_count_stretches(num_steps, length)):
         latest = np.minimum(starts[-1] + length, num_steps)
         starts.append(last_opening[latest, np.arange(num_envs)])
     if np.any(starts[-1] < num_steps):
@@ -90,3 +85,8 @@ def cut(first: np.ndarray, length: int) -> Packing | None:
     start = np.stack(starts[:-1])
     stretch = np.sum(start[None] <= time[:-1, None], axis=1) - 1
     return Packing(*jax.device_put((start.astype(np.int32), stretch.astype(np.int32))))
+
+
+def _count_stretches(num_steps: int, length: int) -> int:
+    """How many stretches of a length there is room for."""
+    return int(np.ceil(ROOM * num_steps / length))

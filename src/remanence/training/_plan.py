@@ -1,7 +1,7 @@
 """Chooses, on the host, how a rollout is replayed.
 
-The choice depends on nothing but the rollout, so that a training that is resumed, or runs among
-others, makes the same choices as one that is not.
+The choice depends on nothing but the configuration and the experience, so that a training that is
+resumed, or runs among others, makes the same choices as one that is not.
 """
 
 import dataclasses
@@ -14,6 +14,7 @@ from jaxtyping import Array, UInt32
 from remanence.errors import InvalidOptionError
 from remanence.training._config import PPOConfig
 from remanence.training._histories import (
+    BLOCK,
     Histories,
     count_chunks,
     group_histories,
@@ -28,13 +29,17 @@ from remanence.training._replays import (
     SequenceReplay,
     TreeReplay,
 )
+from remanence.training._sweep import LARGEST_JACOBIAN
 
 REPLAYS = ("auto", "tree", "packed", "sequence")
 # Every size is compiled for anew, so they are few.
 SMALLEST_TREE = 1024
 _GROWTH = 8
-# What a chunk costs beside its nodes, in steps of a plain sequence; measured with a GRU of 5 units.
+# What a chunk costs beside its nodes, in nodes; measured with a GRU of 5 units.
 _CHUNK_COST = 4
+# What a node costs, in steps of a plain sequence. One for cells whose Jacobians are kept, two for
+# others: linear cells' sequences are cheaper, and of wide cells more is computed twice.
+_NODE_COSTS = {True: 1, False: 2}
 # Stretches side by side are two to four times as fast as sequences where a minibatch has few of
 # them, and slower where it has many or the cell is linear; measured with GRUs of 5 and 128 units.
 _MOST_MEMBERS_TO_PACK = 8
@@ -49,6 +54,7 @@ class Planner:
     num_actions: int
     dropout: bool
     linear: bool
+    state_size: int
     replay: str = "auto"
 
     def __post_init__(self):
@@ -83,13 +89,14 @@ class Planner:
 
     def _pays(self, histories: Histories) -> bool:
         num_steps = self.config.num_envs * self.config.num_steps // self.config.num_minibatches
-        return len(histories) + _CHUNK_COST * count_chunks(histories) < num_steps
+        node_cost = _NODE_COSTS[not self.linear and self.state_size <= LARGEST_JACOBIAN]
+        return node_cost * (len(histories) + _CHUNK_COST * count_chunks(histories)) < num_steps
 
     def _grow(
         self, histories: Histories, observation: np.ndarray, experience: Experience
     ) -> TreeReplay:
         capacity = SMALLEST_TREE
-        while capacity < len(histories):
+        while capacity < len(histories) + BLOCK:
             capacity *= _GROWTH
         tree = lay_out(histories, observation, capacity)
         acted = np.asarray(experience.rollout.log_probability)

@@ -126,7 +126,8 @@ class TreeReplay(AbstractReplay):
     """Every distinct history once, for networks without dropout.
 
     All histories of the rollout run for every minibatch, with statistics of its own: a tree for
-    each minibatch would have fewer nodes, but would have to be built.
+    each minibatch would have fewer nodes, but would have to be built. So a single observation that
+    is not a number spoils every minibatch, not its own alone.
     """
 
     tree: HistoryTree

@@ -12,6 +12,9 @@ from remanence._typing import Key
 from remanence.envs import AbstractEnvironment
 from remanence.networks import Network
 
+# An environment of the user's own may have a large state, of which each step draws a fresh one.
+MOST_BYTES_DRAWN = 2**26
+
 
 class Stage(eqx.Module):
     """Where acting stands between two rollouts: nothing is reset there, everything is carried."""
@@ -67,10 +70,25 @@ def collect_rollout(
     """Act for `num_steps` steps in every environment, sampling from the policy.
 
     Whatever does not depend on what happens is computed before or after the loop, for all steps
-    at once.
+    at once, unless that would take too much room.
     """
+    draw, act = _make_act(environment, params, policy, len(stage.first))
+    keys = jax.random.split(key, num_steps)
+    if _count_bytes(jax.eval_shape(jax.vmap(draw), keys)) <= MOST_BYTES_DRAWN:
+        stage, (record, logits) = jax.lax.scan(act, stage, jax.vmap(draw)(keys))
+    else:
+        stage, (record, logits) = jax.lax.scan(
+            lambda stage, key: act(stage, draw(key)), stage, keys
+        )
+    log_probability = select_action(jax.nn.log_softmax(logits), record["action"])
+    return stage, Rollout(log_probability=log_probability, **record)
+
+
+def _make_act(
+    environment: AbstractEnvironment, params: Any, policy: Network, num_envs: int
+) -> tuple[Callable[[Key], Any], Callable[[Stage, Any], Any]]:
+    """What a step of all environments draws, and the step from there."""
     initial_state = policy.initial_state()
-    num_envs = len(stage.first)
     num_actions = len(policy.output.weight)
     draw, step_from = _separate_draws(environment, params)
 
@@ -111,10 +129,11 @@ def collect_rollout(
         )
         return stage, (record, logits)
 
-    draws = jax.vmap(draw_step)(jax.random.split(key, num_steps))
-    stage, (record, logits) = jax.lax.scan(act, stage, draws)
-    log_probability = select_action(jax.nn.log_softmax(logits), record["action"])
-    return stage, Rollout(log_probability=log_probability, **record)
+    return draw_step, act
+
+
+def _count_bytes(shapes: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
 
 def _separate_draws(

@@ -1,0 +1,83 @@
+"""Arrays over the nodes of a history tree, a block or a chunk at a time.
+
+Loops run over as many blocks as a tree has: one compiled program serves every tree that its arrays
+have room for.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from remanence.training._histories import BLOCK, WIDTH, HistoryTree
+
+Number = Int[Array, ""] | int
+# States, or what they do to a loss: of the roots and then of the nodes, as `tree.parent` points.
+Table = Float[Array, "rows state"]
+
+
+def visit_blocks(
+    tree: HistoryTree,
+    read: Callable[[Any], Any],
+    work: Callable[[Any, Any, Any], Any],
+    start: Any,
+) -> Any:
+    """Loop over blocks: `work` gets a block's number, what `read` gave for it, and the carry.
+
+    What a block reads is sliced out one turn ahead: fused with the slicing, XLA's CPU backend does
+    not vectorise the arithmetic.
+    """
+
+    def visit(block: Int[Array, ""], carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        done, now = carry
+        return work(block, now, done), read(block + 1)
+
+    num_blocks = -(-tree.num_nodes // BLOCK)
+    return jax.lax.fori_loop(0, num_blocks, visit, (start, read(0)))[0]
+
+
+def fill(tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any]) -> Any:
+    """The values of a function of what blocks read, nodes last."""
+
+    def fill_block(block: Int[Array, ""], now: Any, filled: Any) -> Any:
+        return jax.tree.map(
+            lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(leaf, part, block * BLOCK, -1),
+            filled,
+            function(now),
+        )
+
+    shapes = jax.eval_shape(function, read(0))
+    blank = jax.tree.map(
+        lambda leaf: jnp.zeros((*leaf.shape[:-1], len(tree.parent)), leaf.dtype), shapes
+    )
+    return visit_blocks(tree, read, fill_block, blank)
+
+
+def take(series: Any, start: Number, width: int = WIDTH) -> Any:
+    """A chunk of arrays with nodes last."""
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, -1), series)
+
+
+def cut(series: Any, block: Number) -> Any:
+    """A block of arrays with nodes first."""
+    start = jnp.asarray(block) * BLOCK
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, BLOCK), series)
+
+
+def find_row(tree: HistoryTree, block: Number) -> Int[Array, ""]:
+    """Where the nodes of a block begin in a table."""
+    return tree.num_roots + jnp.asarray(block) * BLOCK
+
+
+def cut_table(table: Table, tree: HistoryTree, block: Number) -> Float[Array, "block state"]:
+    """What a table says of a block's nodes."""
+    return jax.lax.dynamic_slice_in_dim(table, find_row(tree, block), BLOCK)
+
+
+def write_table(
+    table: Table, tree: HistoryTree, block: Number, rows: Float[Array, "block state"]
+) -> Table:
+    """The table with other rows for a block's nodes."""
+    return jax.lax.dynamic_update_slice_in_dim(table, rows, find_row(tree, block), 0)
