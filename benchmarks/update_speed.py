@@ -1,13 +1,13 @@
 """How fast trainings are: next to plain sequences, PyTorch trainers, one seed and one core.
 
-Five measurements in one run, each of contestants that take turns:
+Four measurements in one run, each of contestants that take turns:
 
 1. thirty seeds next to one, compilation included, and two threads next to one; the peak of memory;
 2. the floating-point rate of `lookup-tree`'s updates next to that of a large matrix product;
 3. the way of replaying that is chosen next to plain sequences, where observations do not repeat;
-4. whole trainings of `tmaze-short` and `tmaze-long`, compilation included, ours and by plain
-   sequences, both cut into as many parts as there are turns;
-5. with them the two PyTorch trainers, of which every turn is one iteration that is extrapolated.
+4. whole trainings of `tmaze-short` and `tmaze-long`, compilation included, cut into as many parts
+   as there are turns; after each of them plain sequences take some iterations from where ours
+   stands, and the two PyTorch trainers one from where they stand, which are extrapolated.
 
 The peers need packages of their own: see `training_speed.py`. Compiled programs are not kept.
 """
@@ -64,6 +64,8 @@ class Options:
     """Seeds that are compared with one."""
     num_seed_iterations: int = 10
     """Iterations for which they are."""
+    num_plain_iterations: int = 5
+    """Iterations of plain sequences in a turn."""
     num_cores: int = 2
     """Cores of the machine; a peer is granted a process on each, none slowing down another."""
     peers: bool = True
@@ -72,9 +74,9 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Contestant:
-    """`iterate` moves `num_trainings` one iteration on; a turn is so many iterations."""
+    """`iterate` moves `num_trainings` some iterations on; a turn is `num_iterations`."""
 
-    iterate: Callable[[], Any]
+    iterate: Callable[[int], Any]
     num_trainings: int
     num_iterations: int
 
@@ -126,14 +128,19 @@ def repeat(call: Callable[[], Any], count: int) -> None:
         call()
 
 
+def repeat_from_start(start: Callable[[int], CoresEngine], num_seeds: int, count: int) -> None:
+    """So many iterations of an engine that is to be started and compiled first."""
+    repeat(start(num_seeds).iterate, count)
+
+
 def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
     """Thirty seeds next to one with compilation, then two threads next to one without."""
     start = functools.partial(start_engine, *make_learner("tmaze-short"))
     seconds: dict[int, list[float]] = {1: [], options.num_seeds: []}
     for turn in range(options.num_repetitions):
         for count, times in seconds.items():
-            engine = start(count)
-            times.append(time_call(lambda e=engine: repeat(e.iterate, options.num_seed_iterations)))
+            train = functools.partial(repeat_from_start, start, count, options.num_seed_iterations)
+            times.append(time_call(train))
             console.print(f"turn {turn + 1}, {count} seeds: {times[-1]:.1f} s")
     threads = (1, options.num_cores)
     engines = {count: start(2 * options.num_cores, num_threads=count) for count in threads}
@@ -148,11 +155,11 @@ def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
     turns = {count: times[1:] for count, times in turns.items()}
     result = {
         "seconds": seconds,
-        "ratio": divide(seconds[options.num_seeds], seconds[1]),
+        "ratios": divide(seconds[options.num_seeds], seconds[1]),
         "gain_of_threads": divide(turns[1], turns[options.num_cores]),
         "peak_memory_bytes": read_peak_memory(),
     }
-    console.print(f"{options.num_seeds} seeds over 1: {show_spread(result['ratio'])}")
+    console.print(f"{options.num_seeds} seeds over 1: {show_spread(result['ratios'])}")
     console.print(f"{options.num_cores} threads over 1: {show_spread(result['gain_of_threads'])}")
     console.print(f"peak of memory: {result['peak_memory_bytes'] / 2**20:.0f} MiB")
     return result
@@ -194,10 +201,13 @@ def prepare_update(cell: str) -> tuple[Callable[[], Any], float]:
     state, experience, _ = jax.jit(learner.play)(state, params)
     improve = jax.jit(lambda state, experience: learner.improve_policy(state, experience, REPLAY))
     num_epochs = float(improve(state, experience)[1]["policy_epochs"])
-    matrices = [leaf for leaf in jax.tree.leaves(state.policy) if leaf.ndim > 1]
+    policy, _ = learner.assemble(state)
+    entries = jax.tree_util.tree_leaves_with_path(policy)
+    sizes = [leaf.size for path, leaf in entries if jax.tree_util.keystr(path).endswith("weight")]
     num_steps = learner.config.num_envs * learner.config.num_steps * num_epochs
-    # A product forward and two backward, of two operations for each weight and step.
-    operations = 3 * 2 * sum(leaf.size for leaf in matrices) * num_steps
+    # A product forward and two backward, one where observations enter, of two operations for each
+    # weight and step.
+    operations = 2 * (3 * sum(sizes) - policy.encoder[0].weight.size) * num_steps
     return lambda: improve(state, experience), operations
 
 
@@ -231,30 +241,37 @@ def measure_fallback(options: Options, console: Console) -> dict[str, Any]:
 
 
 def make_contestants(preset_name: str, options: Options) -> dict[str, Contestant]:
-    """Ours and plain with seeds for each core, and the peers with one process for each core."""
+    """Ours and plain with two seeds for each core, the peers with one process for each core."""
     learner, params = make_learner(preset_name)
-    cores, part = options.num_cores, options.num_iterations // options.num_repetitions
+    cores = options.num_cores
     ours = start_engine(learner, params, 2 * cores)
-    plain = start_engine(learner, params, cores, "sequence")
+    plain = start_engine(learner, params, 2 * cores, "sequence")
+
+    def follow(count: int) -> None:
+        plain.set_states(ours.get_states())
+        repeat(plain.iterate, count)
+
+    part = options.num_iterations // options.num_repetitions
     contestants = {
-        "ours": Contestant(ours.iterate, 2 * cores, part),
-        "plain": Contestant(plain.iterate, cores, part),
+        "ours": Contestant(functools.partial(repeat, ours.iterate), 2 * cores, part),
+        "plain": Contestant(follow, 2 * cores, options.num_plain_iterations),
     }
     if options.peers and preset_name == "tmaze-short":
         for name, (module, trainer) in PEERS.items():
             make = getattr(importlib.import_module(module), trainer)
             peer = make((learner.environment, params), learner.architecture, learner.config, 1, 1)
-            contestants[name] = Contestant(peer.iterate, cores, 1)
+            contestants[name] = Contestant(functools.partial(repeat, peer.iterate), cores, 1)
     return contestants
 
 
 def measure_trainings(preset_name: str, options: Options, console: Console) -> dict[str, Any]:
     """Seconds of one training of each contestant, by each of its turns."""
     contestants = make_contestants(preset_name, options)
+    contestants["plain"].iterate(1)  # compilation, which is no part of what is extrapolated
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(options.num_repetitions):
         for name, each in contestants.items():
-            spent = time_call(lambda each=each: repeat(each.iterate, each.num_iterations))
+            spent = time_call(functools.partial(each.iterate, each.num_iterations))
             share = options.num_iterations / each.num_iterations / each.num_trainings
             seconds[name].append(spent * share)
             console.print(f"{preset_name}, turn {turn + 1}, {name}: {seconds[name][-1]:.1f} s")
