@@ -32,9 +32,9 @@ from remanence.training._replays import (
 from remanence.training._sweep import LARGEST_JACOBIAN
 
 REPLAYS = ("auto", "tree", "packed", "sequence")
-# Every size is compiled for anew, so they are few.
-SMALLEST_TREE = 1024
-_GROWTH = 8
+# Every size is compiled for anew, so they are few; blank nodes cost a little, so larger trees,
+# where that adds up, are never more than half blank.
+_SMALL_TREES = (1024, 8192)
 # What a chunk costs beside its nodes, in nodes; measured with a GRU of 5 units.
 _CHUNK_COST = 4
 # What a node costs, in steps of a plain sequence. One for cells whose Jacobians are kept, two for
@@ -95,9 +95,9 @@ class Planner:
     def _grow(
         self, histories: Histories, observation: np.ndarray, experience: Experience
     ) -> TreeReplay:
-        capacity = SMALLEST_TREE
-        while capacity < len(histories) + BLOCK:
-            capacity *= _GROWTH
+        needed = len(histories) + BLOCK
+        doubled = 1 << (needed - 1).bit_length()
+        capacity = next((size for size in _SMALL_TREES if needed <= size), doubled)
         tree = lay_out(histories, observation, capacity)
         acted = np.asarray(experience.rollout.log_probability)
         # Steps that share history and action were taken with one probability but for rounding.
