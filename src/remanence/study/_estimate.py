@@ -11,7 +11,9 @@ from remanence.training import get_preset
 
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
 # files; the weights and Adam's moments are most of them.
-CORE_SECONDS_PER_ITERATION = {"tmaze": 0.2, "deep-mingru": 12.0}
+CORE_SECONDS_PER_ITERATION = {"tmaze": 0.16, "deep-mingru": 10.0}
+# Agents that are trained on long mazes wander about, so that fewer of their histories are alike.
+SLOWER_PRESETS = {"tmaze-long": 2.5}
 CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 20.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
@@ -55,7 +57,8 @@ def _estimate_job(job: Job, num_cores: int) -> Estimate:
     # A network that nobody has measured is taken for a small one.
     network = job.network if job.network in CORE_SECONDS_PER_ITERATION else "tmaze"
     rounds = math.ceil(len(job.seeds) / num_cores)
-    iterations = job.num_iterations * _compare_work(job) * CORE_SECONDS_PER_ITERATION[network]
+    core_seconds = CORE_SECONDS_PER_ITERATION[network] * SLOWER_PRESETS.get(job.preset, 1.0)
+    iterations = job.num_iterations * _compare_work(job) * core_seconds
     seconds = rounds * iterations + len(job.seeds) * CORE_SECONDS_PER_AGENT[network]
     per_seed = (
         BYTES_PER_AGENT[network]
