@@ -3,7 +3,17 @@ from pathlib import Path
 
 import pytest
 
+from remanence import cells
+
 README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+@pytest.fixture(autouse=True)
+def _own_cells_are_forgotten():
+    known = set(cells.registry)
+    yield
+    for name in set(cells.registry) - known:
+        cells.registry.unregister(name)
 
 
 @pytest.mark.parametrize("number", range(README.count("```python")))

@@ -236,8 +236,15 @@ def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
     compare_policies(gru_networks[0], experience, members, REPLAYS[replay])
 
 
-@pytest.mark.parametrize("shape", LARGE)
-@pytest.mark.parametrize("name", ["gru", "mingru", "layers of GRUs", "layers of wide GRUs"])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *(("gru", shape) for shape in LARGE),
+        ("mingru", "several chunks"),
+        ("layers of GRUs", "several chunks"),
+        ("layers of wide GRUs", "several chunks"),
+    ],
+)
 def test_large_trees(name, shape):
     networks = make_networks(ARCHITECTURES[name])
     experience = make_experience(networks, **LARGE[shape])
