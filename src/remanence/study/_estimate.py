@@ -12,7 +12,8 @@ from remanence.training import get_preset
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
 # files; the weights and Adam's moments are most of them.
 CORE_SECONDS_PER_ITERATION = {"tmaze": 0.16, "deep-mingru": 10.0}
-# Agents that are trained on long mazes wander about, so that fewer of their histories are alike.
+# Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
+# measured with a small GRU alone.
 SLOWER_PRESETS = {"tmaze-long": 2.5}
 CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 20.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}

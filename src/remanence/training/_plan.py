@@ -37,9 +37,9 @@ REPLAYS = ("auto", "tree", "packed", "sequence")
 _SMALL_TREES = (1024, 8192)
 # What a chunk costs beside its nodes, in nodes; measured with a GRU of 5 units.
 _CHUNK_COST = 4
-# What a node costs, in steps of a plain sequence. One for cells whose Jacobians are kept, two for
-# others: linear cells' sequences are cheaper, and of wide cells more is computed twice.
-_NODE_COSTS = {True: 1, False: 2}
+# What a node costs, in steps of a plain sequence, for cells whose Jacobians are not kept; for others
+# it is one. Linear cells' sequences are cheaper, and of wide cells more is computed twice.
+_NODE_COST = 2
 # Stretches side by side are two to four times as fast as sequences where a minibatch has few of
 # them, and slower where it has many or the cell is linear; measured with GRUs of 5 and 128 units.
 _MOST_MEMBERS_TO_PACK = 8
@@ -89,7 +89,8 @@ class Planner:
 
     def _pays(self, histories: Histories) -> bool:
         num_steps = self.config.num_envs * self.config.num_steps // self.config.num_minibatches
-        node_cost = _NODE_COSTS[not self.linear and self.state_size <= LARGEST_JACOBIAN]
+        keeps_jacobians = not self.linear and self.state_size <= LARGEST_JACOBIAN
+        node_cost = 1 if keeps_jacobians else _NODE_COST
         return node_cost * (len(histories) + _CHUNK_COST * count_chunks(histories)) < num_steps
 
     def _grow(
