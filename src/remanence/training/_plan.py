@@ -37,8 +37,8 @@ REPLAYS = ("auto", "tree", "packed", "sequence")
 _SMALL_TREES = (1024, 8192)
 # What a chunk costs beside its nodes, in nodes; measured with a GRU of 5 units.
 _CHUNK_COST = 4
-# What a node costs, in steps of a plain sequence, for cells whose Jacobians are not kept; for others
-# it is one. Linear cells' sequences are cheaper, and of wide cells more is computed twice.
+# What a node costs, in steps of a plain sequence, for cells whose Jacobians are not kept; for
+# others it is one. Linear cells' sequences are cheaper, and of wide cells more is computed twice.
 _NODE_COST = 2
 # Stretches side by side are two to four times as fast as sequences where a minibatch has few of
 # them, and slower where it has many or the cell is linear; measured with GRUs of 5 and 128 units.
