@@ -15,6 +15,7 @@ from remanence.training._histories import (
     group_histories,
     hash_histories,
     lay_out,
+    prune,
 )
 
 CARRIED_SIZE = 3
@@ -48,14 +49,34 @@ def group(steps: Steps) -> Histories:
     return histories
 
 
-def grow(histories: Histories, steps: Steps) -> HistoryTree:
-    return jax.tree.map(np.asarray, lay_out(histories, steps.observation, 1024))
+@dataclasses.dataclass(frozen=True)
+class Grown:
+    """A tree, and the node of every step of the environments that it is of."""
+
+    members: range
+    tree: HistoryTree
+    node: np.ndarray
 
 
-def spell_out(steps: Steps) -> list[list[tuple]]:
+def grow(steps: Steps) -> Grown:
+    tree, visits = lay_out(group(steps), steps.observation, 1024)
+    tree, node = jax.tree.map(np.asarray, (tree, visits.node))
+    return Grown(range(len(node)), tree, node)
+
+
+def grow_and_prune(steps: Steps) -> Grown:
+    """The tree of every other environment, from that of all."""
+    tree, visits = lay_out(group(steps), steps.observation, 1024)
+    members = range(0, len(visits.node), 2)
+    pruned, place, _ = jax.jit(prune)(tree, visits.visited[np.array(members)].any(0))
+    tree, node = jax.tree.map(np.asarray, (pruned, place[visits.node[np.array(members)]]))
+    return Grown(members, tree, node)
+
+
+def spell_out(steps: Steps, members: range) -> list[list[tuple]]:
     """Every step's history as a tuple: what it began with, then what was observed."""
     spelled = []
-    for member in range(steps.first.shape[1]):
+    for member in members:
         history: tuple = ("carried", steps.carried[member].tobytes())
         spelled.append([])
         for now, first in zip(steps.observation[:, member], steps.first[:, member], strict=True):
@@ -83,28 +104,35 @@ def steps(request):
     return SHAPES[request.param]
 
 
-def test_steps_share_a_node_where_they_share_a_history(steps):
-    histories = group(steps)
-    tree = grow(histories, steps)
-    spelled = spell_out(steps)
+@pytest.fixture(params=[grow, grow_and_prune], scope="module")
+def grown(request, steps):
+    return request.param(steps)
+
+
+def test_steps_share_a_node_where_they_share_a_history(steps, grown):
     node_of: dict[tuple, int] = {}
-    for member, row in enumerate(spelled):
-        for time, history in enumerate(row):
-            node = int(tree.node[member, time])
+    for spelled, nodes in zip(spell_out(steps, grown.members), grown.node, strict=True):
+        for history, node in zip(spelled, nodes, strict=True):
             assert node_of.setdefault(history, node) == node
-    assert len(set(node_of.values())) == len(node_of) == len(histories) == tree.num_nodes
+    assert len(set(node_of.values())) == len(node_of) == grown.tree.num_nodes
 
 
-def test_parents_and_observations_are_those_of_the_history(steps):
-    tree = grow(group(steps), steps)
-    spelled = spell_out(steps)
+def test_histories_are_counted_for_the_first_environments(steps):
+    histories = group(steps)
+    for count in range(1, steps.first.shape[1] + 1):
+        met = {history for row in spell_out(steps, range(count)) for history in row}
+        assert histories.count(count) == len(met)
+
+
+def test_parents_and_observations_are_those_of_the_history(steps, grown):
+    tree = grown.tree
     node_of = {
-        history: int(tree.node[member, time])
-        for member, row in enumerate(spelled)
-        for time, history in enumerate(row)
+        history: int(node)
+        for spelled, nodes in zip(spell_out(steps, grown.members), grown.node, strict=True)
+        for history, node in zip(spelled, nodes, strict=True)
     }
     for history, node in node_of.items():
-        assert tree.observation[node].tobytes() == history[-1]
+        assert tree.observation[:, node].tobytes() == history[-1]
         parent = int(tree.parent[node])
         before = history[:-1]
         if before == ("start",):
@@ -115,17 +143,28 @@ def test_parents_and_observations_are_those_of_the_history(steps):
             assert parent == tree.num_roots + node_of[before]
 
 
-def test_every_chunk_can_run_once_those_before_it_have(steps):
-    histories = group(steps)
-    tree = grow(histories, steps)
-    assert tree.num_chunks == count_chunks(histories)
+def test_every_chunk_can_run_once_those_before_it_have(grown):
+    tree = grown.tree
     known = tree.num_roots
     for start, size in zip(tree.start[: tree.num_chunks], tree.size, strict=False):
         assert tree.num_roots + start == known, "chunks follow one another without a gap"
-        assert 0 < size <= WIDTH
+        assert 0 <= size <= WIDTH
         assert np.all(tree.parent[start : start + size] < known)
         known += size
     assert known == tree.num_roots + tree.num_nodes
+
+
+def test_chunks_are_as_many_as_counted(steps):
+    tree = grow(steps).tree
+    assert tree.num_chunks == count_chunks(group(steps))
+    assert np.all(tree.size[: tree.num_chunks] > 0)
+
+
+def test_blank_nodes_repeat_the_first(grown):
+    tree = grown.tree
+    assert np.all(tree.parent[tree.num_nodes :] == tree.parent[0])
+    assert np.all(tree.observation[:, tree.num_nodes :] == tree.observation[:, :1])
+    assert np.all(tree.size[tree.num_chunks :] == 0)
 
 
 def test_histories_that_only_look_alike_are_found_out():

@@ -55,15 +55,19 @@ def fill(tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any]
     return visit_blocks(tree, read, fill_block, blank)
 
 
+def over_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one node, for many: nodes are last, so that they are contiguous."""
+    return jax.vmap(function, in_axes=-1, out_axes=-1)
+
+
 def take(series: Any, start: Number, width: int = WIDTH) -> Any:
     """A chunk of arrays with nodes last."""
     return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, -1), series)
 
 
 def cut(series: Any, block: Number) -> Any:
-    """A block of arrays with nodes first."""
-    start = jnp.asarray(block) * BLOCK
-    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, BLOCK), series)
+    """A block of arrays with nodes last."""
+    return take(series, jnp.asarray(block) * BLOCK, BLOCK)
 
 
 def find_row(tree: HistoryTree, block: Number) -> Int[Array, ""]:
@@ -71,13 +75,13 @@ def find_row(tree: HistoryTree, block: Number) -> Int[Array, ""]:
     return tree.num_roots + jnp.asarray(block) * BLOCK
 
 
-def cut_table(table: Table, tree: HistoryTree, block: Number) -> Float[Array, "block state"]:
-    """What a table says of a block's nodes."""
-    return jax.lax.dynamic_slice_in_dim(table, find_row(tree, block), BLOCK)
+def cut_table(table: Table, tree: HistoryTree, block: Number) -> Float[Array, "state block"]:
+    """What a table says of a block's nodes, nodes last."""
+    return jax.lax.dynamic_slice_in_dim(table, find_row(tree, block), BLOCK).T
 
 
 def write_table(
-    table: Table, tree: HistoryTree, block: Number, rows: Float[Array, "block state"]
+    table: Table, tree: HistoryTree, block: Number, columns: Float[Array, "state block"]
 ) -> Table:
     """The table with other rows for a block's nodes."""
-    return jax.lax.dynamic_update_slice_in_dim(table, rows, find_row(tree, block), 0)
+    return jax.lax.dynamic_update_slice_in_dim(table, columns.T, find_row(tree, block), 0)

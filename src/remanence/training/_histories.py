@@ -11,6 +11,7 @@ import dataclasses
 import functools
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,8 +27,8 @@ Words = UInt32[Array, "*shape"]
 Pair = UInt32[Array, "2 envs"]
 
 
-class HistoryTree(NamedTuple):
-    """Nodes level by level, cut into chunks of `WIDTH` that never span two levels.
+class HistoryTree(eqx.Module):
+    """Nodes level by level, cut into chunks of at most `WIDTH` that never span two levels.
 
     States are kept in one table: first that which opens an episode, then those carried into the
     rollout, one for each environment, then those of the nodes; `parent` points into it. A chunk
@@ -35,18 +36,21 @@ class HistoryTree(NamedTuple):
     of them; chunks beyond are blank.
     """
 
-    node: Int[Array, "envs time"]
-    observation: Float[Array, "nodes observation"]
+    observation: Float[Array, "observation nodes"]
     parent: Int[Array, " nodes"]
     start: Int[Array, " chunks"]
     size: Int[Array, " chunks"]
     num_nodes: Int[Array, ""]
     num_chunks: Int[Array, ""]
+    # How many states precede those of the nodes.
+    num_roots: int = eqx.field(static=True)
 
-    @property
-    def num_roots(self) -> int:
-        """How many states precede those of the nodes."""
-        return 1 + len(self.node)
+
+class Visits(NamedTuple):
+    """The node of every step, and which environments come through a node at all."""
+
+    node: Int[Array, "envs time"]
+    visited: Bool[Array, "envs nodes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +68,12 @@ class Histories:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    def count(self, num_envs: int) -> int:
+        """How many of them the first environments come through."""
+        met = np.zeros(len(self), bool)
+        met[self.history[:, :num_envs]] = True
+        return int(met.sum())
 
 
 def hash_histories(
@@ -111,10 +121,13 @@ def group_histories(
         return None
     time = np.arange(num_steps, dtype=np.int32)[:, None]
     depth = (time - np.maximum.accumulate(np.where(first, time, 0))).ravel()
+    history = history.reshape(num_steps, num_envs)
     return Histories(history, before[example], depth[example], example)
 
 
-def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> HistoryTree:
+def lay_out(
+    histories: Histories, observation: np.ndarray, capacity: int
+) -> tuple[HistoryTree, Visits]:
     """The tree of some histories, in arrays with room for `capacity` nodes, a block more at least.
 
     Blank nodes repeat the first, so that they are numbers wherever that is.
@@ -129,16 +142,49 @@ def lay_out(histories: Histories, observation: np.ndarray, capacity: int) -> His
     start, size = _cut_levels(np.bincount(histories.depth))
     observed = observation.reshape(num_steps * num_envs, -1)[histories.example[order]]
     parent = to_row[histories.parent[order]]
+    node = np.ascontiguousarray(place[histories.history].T)
+    visited = np.zeros((num_envs, capacity), bool)
+    visited[np.arange(num_envs)[:, None], node] = True
     arrays = {
-        "node": np.ascontiguousarray(place[histories.history].reshape(num_steps, num_envs).T),
-        "observation": _pad(observed, capacity, observed[0]),
+        "observation": np.ascontiguousarray(_pad(observed, capacity, observed[0]).T),
         "parent": _pad(parent, capacity, parent[0]),
         "start": _pad(start, capacity, 0),
         "size": _pad(size, capacity, 0),
         "num_nodes": np.int32(len(order)),
         "num_chunks": np.int32(len(start)),
     }
-    return HistoryTree(**jax.device_put(arrays))
+    arrays, *visits = jax.device_put((arrays, node, visited))
+    return HistoryTree(**arrays, num_roots=num_roots), Visits(*visits)
+
+
+def prune(
+    tree: HistoryTree, visited: Bool[Array, " nodes"]
+) -> tuple[HistoryTree, Int[Array, " nodes"], Int[Array, " nodes"]]:
+    """The tree of some nodes and all their ancestors, on the device.
+
+    Also where each node has gone, and where each has come from. Chunks stay as they were but for
+    the nodes they lose, perhaps all.
+    """
+    before = jnp.cumulative_sum(visited, include_initial=True, dtype=jnp.int32)
+    place, num_nodes = before[:-1], before[-1]
+    numbers = jnp.arange(len(place), dtype=jnp.int32)
+    target = jnp.where(visited, place, len(place))
+    origin = jnp.zeros_like(place).at[target].set(numbers, mode="drop")
+    origin = jnp.where(numbers < num_nodes, origin, origin[0])
+    roots = jnp.arange(tree.num_roots, dtype=jnp.int32)
+    to_row = jnp.concatenate([roots, place + tree.num_roots])
+    start = place[tree.start]
+    size = before[tree.start + tree.size] - start
+    pruned = HistoryTree(
+        observation=tree.observation[:, origin],
+        parent=to_row[tree.parent[origin]],
+        start=start,
+        size=size,
+        num_nodes=num_nodes,
+        num_chunks=jnp.max(jnp.where(size > 0, numbers + 1, 0)),
+        num_roots=tree.num_roots,
+    )
+    return pruned, place, origin
 
 
 def count_chunks(histories: Histories) -> int:

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from remanence.training._config import PPOConfig
 from remanence.training._losses import normalize
 
-Table = Float[Array, "nodes actions"]
+Table = Float[Array, "actions nodes"]
 Column = Float[Array, " nodes"]
 Steps = Float[Array, "members time"]
 Nodes = Int[Array, "members time"]
@@ -49,7 +49,7 @@ def describe_policy(
     """What the policy's loss needs of the steps of a minibatch."""
     advantage = normalize(advantage, config)
     shape = log_probability.shape
-    place = node * shape[1] + action
+    place = action * shape[1] + node
     num_places = log_probability.size
     sign = (advantage < 0).astype(place.dtype)
     sums = sum_by_place(advantage, place + sign * num_places, 2 * num_places).reshape(2, *shape)
@@ -63,14 +63,14 @@ def sum_policy_loss(
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """The part of `policy_loss` and of its metrics that some nodes contribute."""
     share, gain, loss, acting = statistics
-    log_probabilities = jax.nn.log_softmax(logits)
+    log_probabilities = jax.nn.log_softmax(logits, axis=0)
     log_ratio = log_probabilities - acting
     ratio = jnp.exp(log_ratio)
     bounded_above = jnp.minimum(ratio, 1 + config.clip_range)
     bounded_below = jnp.maximum(ratio, 1 - config.clip_range)
     surrogate = jnp.sum(gain * bounded_above + loss * bounded_below)
-    entropies = -jnp.sum(jnp.exp(log_probabilities) * log_probabilities, axis=-1)
-    entropy = jnp.sum(jnp.sum(share, axis=-1) * entropies)
+    entropies = -jnp.sum(jnp.exp(log_probabilities) * log_probabilities, axis=0)
+    entropy = jnp.sum(jnp.sum(share, axis=0) * entropies)
     metrics = {
         "policy_loss": -surrogate,
         "entropy": entropy,
@@ -94,10 +94,10 @@ def describe_value(
 
 
 def sum_value_loss(
-    values: Float[Array, "nodes 1"], statistics: ValueStatistics, config: PPOConfig
+    values: Float[Array, "1 nodes"], statistics: ValueStatistics, config: PPOConfig
 ) -> tuple[Float[Array, ""], None]:
     """The part of `value_loss` that some nodes contribute, but for the variance within nodes."""
-    errors = statistics.share * (values[:, 0] - statistics.target) ** 2
+    errors = statistics.share * (values[0] - statistics.target) ** 2
     return config.value_coefficient * 0.5 * jnp.sum(errors), None
 
 

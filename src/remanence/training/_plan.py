@@ -88,10 +88,13 @@ class Planner:
         return not self.linear and num_members <= _MOST_MEMBERS_TO_PACK
 
     def _pays(self, histories: Histories) -> bool:
-        num_steps = self.config.num_envs * self.config.num_steps // self.config.num_minibatches
+        num_members = self.config.num_envs // self.config.num_minibatches
         keeps_jacobians = not self.linear and self.state_size <= LARGEST_JACOBIAN
         node_cost = 1 if keeps_jacobians else _NODE_COST
-        return node_cost * (len(histories) + _CHUNK_COST * count_chunks(histories)) < num_steps
+        # The first environments stand for those of any minibatch.
+        num_nodes = histories.count(num_members)
+        cost = num_nodes + _CHUNK_COST * count_chunks(histories)
+        return node_cost * cost < num_members * self.config.num_steps
 
     def _grow(
         self, histories: Histories, observation: np.ndarray, experience: Experience
@@ -99,12 +102,12 @@ class Planner:
         needed = len(histories) + BLOCK
         doubled = 1 << (needed - 1).bit_length()
         capacity = next((size for size in _SMALL_TREES if needed <= size), doubled)
-        tree = lay_out(histories, observation, capacity)
+        tree, visits = lay_out(histories, observation, capacity)
         acted = np.asarray(experience.rollout.log_probability)
         # Steps that share history and action were taken with one probability but for rounding.
-        log_probability = np.zeros((capacity, self.num_actions), acted.dtype)
-        log_probability[np.asarray(tree.node).T, np.asarray(experience.rollout.action)] = acted
-        return TreeReplay(tree, jax.device_put(log_probability))
+        log_probability = np.zeros((self.num_actions, capacity), acted.dtype)
+        log_probability[np.asarray(experience.rollout.action), np.asarray(visits.node).T] = acted
+        return TreeReplay(tree, visits, jax.device_put(log_probability))
 
 
 def _pack(first: np.ndarray) -> AbstractReplay:

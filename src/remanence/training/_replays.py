@@ -15,7 +15,7 @@ from remanence._typing import Key
 from remanence._words import Seeds, seeds_from
 from remanence.networks import Network
 from remanence.training._config import PPOConfig
-from remanence.training._histories import HistoryTree
+from remanence.training._histories import HistoryTree, Visits, prune
 from remanence.training._losses import policy_loss, value_loss
 from remanence.training._node_losses import (
     describe_policy,
@@ -123,25 +123,21 @@ class PackedReplay(SequenceReplay):
 
 
 class TreeReplay(AbstractReplay):
-    """Every distinct history once, for networks without dropout.
-
-    All histories of the rollout run for every minibatch, with statistics of its own: a tree for
-    each minibatch would have fewer nodes, but would have to be built. So a single observation that
-    is not a number spoils every minibatch, not its own alone.
-    """
+    """Every distinct history of a minibatch once, for networks without dropout."""
 
     tree: HistoryTree
-    log_probability: Float[Array, "nodes actions"]
+    visits: Visits
+    log_probability: Float[Array, "actions nodes"]
 
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Metrics]:
-        rollout, tree = experience.rollout, self.tree
+        tree, node, origin = self._select(members)
         statistics = describe_policy(
-            tree.node[members],
-            rollout.action.T[members],
+            node,
+            experience.rollout.action.T[members],
             experience.advantage.T[members],
-            self.log_probability,
+            self.log_probability[:, origin],
             config,
         )
         gradient, (_, metrics) = differentiate(
@@ -156,10 +152,9 @@ class TreeReplay(AbstractReplay):
     def differentiate_value(
         self, value: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Float[Array, ""]]:
-        tree = self.tree
-        statistics, variance = describe_value(
-            tree.node[members], experience.target.T[members], len(tree.parent)
-        )
+        tree, node, _ = self._select(members)
+        target = experience.target.T[members]
+        statistics, variance = describe_value(node, target, len(tree.parent))
         gradient, (loss, _) = differentiate(
             value,
             tree,
@@ -168,6 +163,14 @@ class TreeReplay(AbstractReplay):
             statistics,
         )
         return gradient, loss + config.value_coefficient * 0.5 * variance
+
+    def _select(
+        self, members: Members
+    ) -> tuple[HistoryTree, Int[Array, "members time"], Int[Array, " nodes"]]:
+        """The tree of a minibatch, the node of each of its steps, and where nodes come from."""
+        visited = jnp.any(self.visits.visited[members], axis=0)
+        tree, place, origin = prune(self.tree, visited)
+        return tree, place[self.visits.node[members]], origin
 
 
 def _draw_noise(network: Network, rollout: Rollout, members: Members, key: Key) -> Seeds | None:

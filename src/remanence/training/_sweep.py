@@ -20,6 +20,7 @@ from remanence.training._blocks import (
     cut,
     cut_table,
     fill,
+    over_nodes,
     take,
     visit_blocks,
     write_table,
@@ -30,7 +31,7 @@ LARGEST_JACOBIAN = 16
 
 Pull = Callable[[Any, Float[Array, "state width"]], Float[Array, "state width"]]
 # A sum over nodes to be differentiated, and further sums beside it, from outputs and data.
-NodeLoss = Callable[[Float[Array, "block output"], Any], tuple[Float[Array, ""], Any]]
+NodeLoss = Callable[[Float[Array, "output block"], Any], tuple[Float[Array, ""], Any]]
 
 
 def differentiate(
@@ -42,15 +43,15 @@ def differentiate(
 ) -> tuple[Any, tuple[Float[Array, ""], Any]]:
     """The gradient of a sum over nodes with respect to the network, and the sums themselves.
 
-    `data` has a row for each node.
+    `data` has nodes last, as have the outputs that `loss` gets.
     """
     weights, fixed = eqx.partition(network, eqx.is_inexact_array)
     tables, prepared = _run_tree(network, tree, carried)
 
     def decode(weights: Any, states: list[Array], observation: Array, data: Any) -> Any:
         network = eqx.combine(weights, fixed)
-        features = jax.vmap(network.encode)(observation)
-        return loss(jax.vmap(network.decode)(features, jnp.concatenate(states, axis=1)), data)
+        features = over_nodes(network.encode)(observation)
+        return loss(over_nodes(network.decode)(features, jnp.concatenate(states)), data)
 
     def read(block: Number) -> Any:
         states = [cut_table(table, tree, block) for table in tables]
@@ -62,7 +63,7 @@ def differentiate(
             weights, *now
         )
         pairs = zip(cotangents, changes, strict=True)
-        cotangents = [write_table(cotangent, tree, block, rows) for cotangent, rows in pairs]
+        cotangents = [write_table(cotangent, tree, block, change) for cotangent, change in pairs]
         return _add(total, (gradient, sums)), cotangents
 
     shapes = jax.eval_shape(decode, weights, *read(0))
@@ -93,8 +94,7 @@ def _run_tree(
     for number, (cell, part) in enumerate(zip(cells, parts, strict=True)):
 
         def prepare(now: tuple[Any, Array], number: int = number, cell: Any = cell) -> Any:
-            seen = _see(network, number, *now)
-            return jax.vmap(lambda input: _prepare(cell, input), 0, -1)(seen)
+            return over_nodes(lambda input: _prepare(cell, input))(_see(network, number, *now))
 
         read = _make_reader(number, tree, tables)
         prepared.append(fill(tree, read, prepare))
@@ -106,7 +106,7 @@ def _advance(
     cell: AbstractCell, tree: HistoryTree, roots: Float[Array, "roots state"], prepared: Any
 ) -> Table:
     """The states of roots and nodes; blank nodes have that of the first."""
-    update = jax.vmap(lambda now, state: _update(cell, now, state), in_axes=-1, out_axes=-1)
+    update = over_nodes(lambda now, state: _update(cell, now, state))
 
     def advance(chunk: Int[Array, ""], carry: tuple[Table, Any]) -> tuple[Table, Any]:
         table, now = carry
@@ -144,10 +144,10 @@ def _gather(
     def follow(weights: Any, below: Any, observation: Array, parents: Array) -> Array:
         network = eqx.combine(weights, fixed)
         seen = _see(network, number, below, observation)
-        return jax.vmap(_list_layers(network)[number].step)(seen, parents)
+        return over_nodes(_list_layers(network)[number].step)(seen, parents)
 
     def read(block: Number) -> Any:
-        parents = tables[number][cut(tree.parent, block)]
+        parents = tables[number][cut(tree.parent, block)].T
         return *see(block), parents, cut_table(cotangents[number], tree, block)
 
     def gather(block: Int[Array, ""], now: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -196,14 +196,13 @@ def _linearize(
         return jnp.multiply, decay
 
     def read(block: Number) -> tuple[Any, Array]:
-        start = jnp.asarray(block) * BLOCK
-        return take(prepared, start, BLOCK), table[cut(tree.parent, block)].T
+        return cut(prepared, block), table[cut(tree.parent, block)].T
 
     if _is_small(cell, prepared):
         # All Jacobians before the loop, so that next to nothing is left to do one after another.
-        differentiate = jax.vmap(jax.jacfwd(cell.update, argnums=1), in_axes=-1, out_axes=-1)
+        differentiate = over_nodes(jax.jacfwd(cell.update, argnums=1))
         return _apply_jacobian, fill(tree, read, lambda now: differentiate(*now))
-    update = jax.vmap(cell.update, in_axes=-1, out_axes=-1)
+    update = over_nodes(cell.update)
 
     def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
         prepared, parents = now
@@ -251,8 +250,8 @@ def _make_reader(
 def _see(network: Network, number: int, below: Array | None, observation: Array) -> Array:
     """What a layer sees of some nodes."""
     if below is None:
-        return jax.vmap(network.encode)(observation)
-    return jax.vmap(_list_layers(network)[number - 1].read)(below)
+        return over_nodes(network.encode)(observation)
+    return over_nodes(_list_layers(network)[number - 1].read)(below)
 
 
 def _prepare(cell: AbstractCell, input: Float[Array, " input"]) -> Any:
