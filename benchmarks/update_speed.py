@@ -143,7 +143,7 @@ def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
             times.append(time_call(train))
             console.print(f"turn {turn + 1}, {count} seeds: {times[-1]:.1f} s")
     threads = (1, options.num_cores)
-    engines = {count: start(2 * options.num_cores, num_threads=count) for count in threads}
+    engines = {count: start(options.num_seeds, num_threads=count) for count in threads}
     turns: dict[int, list[float]] = {count: [] for count in threads}
     repeat(engines[1].iterate, options.num_seed_iterations)
     states = engines[1].get_states()
@@ -151,7 +151,7 @@ def measure_seeds(options: Options, console: Console) -> dict[str, Any]:
     for _ in range(1 + options.num_repetitions):
         for count, engine in engines.items():
             engine.set_states(states)
-            turns[count].append(time_call(lambda e=engine: repeat(e.iterate, 5)))
+            turns[count].append(time_call(lambda e=engine: repeat(e.iterate, 2)))
     turns = {count: times[1:] for count, times in turns.items()}
     result = {
         "seconds": seconds,

@@ -39,6 +39,24 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path, capsys):
     assert plan["estimate"]["seconds"] > 0
 
 
+def test_watching_ends_with_the_last_job(tmp_path, capsys, monkeypatch):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    gru, bmru = directory.read_study().jobs
+    write_json(directory.status_path(gru), {"state": "running"})
+    write_json(directory.status_path(bmru), {"state": "done"})
+    looks = []
+
+    def finish(seconds: float) -> None:
+        looks.append(seconds)
+        write_json(directory.status_path(gru), {"state": "done"})
+
+    monkeypatch.setattr("remanence.cli._reproduce.time.sleep", finish)
+    main(["status", str(path), "--watch"])
+    assert len(looks) == 1
+    assert "done" in capsys.readouterr().out
+
+
 def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
     path = write_study(tmp_path)
     directory = StudyDirectory(path)
@@ -51,6 +69,10 @@ def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "training, iteration 2/3" in shown
     assert "tmaze-short-bmru: ValueError: out of luck" in shown
+    certifying = {"state": "running", "stage": "certifying", "agent": 7, "num_agents": 30}
+    write_json(directory.status_path(gru), certifying)
+    main(["status", str(path)])
+    assert "certifying, agent 7/30" in capsys.readouterr().out
     long_ago = running | {"updated": "2020-01-01T00:00:00+00:00"}
     write_json(directory.status_path(gru), long_ago)
     main(["status", str(path)])

@@ -66,3 +66,6 @@ def test_the_time_left_shrinks_and_follows_the_pace():
     assert left(done, done) == 0
     slow = dataclasses.replace(done, seconds=400.0)
     assert left(slow, waiting) > 2 * left(done, waiting)
+    # One that was killed and has just begun again has not yet said how far it was.
+    resumed = JobStatus(state="running", seconds=400.0)
+    assert left(resumed, waiting) == left(waiting, waiting)

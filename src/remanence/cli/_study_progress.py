@@ -33,7 +33,7 @@ def describe_job(job: JobStatus) -> str:
     if job.state != "running":
         return job.state
     if job.stage != "training":
-        return job.stage
+        return f"{job.stage}, agent {job.agent}/{job.num_agents}" if job.agent else job.stage
     count = f"{job.iteration}/{job.num_iterations}"
     return f"training, iteration {count}" if job.iteration else "training, compiling"
 

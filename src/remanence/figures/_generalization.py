@@ -22,9 +22,12 @@ def draw_parallelizable(tables: Tables) -> Figure:
 
 
 def _draw(outcomes: Columns) -> Figure:
-    presets = order(outcomes["preset"].tolist(), TRAININGS) or list(TRAININGS)
+    presets = order(outcomes["preset"].tolist(), TRAININGS)
     with mpl.rc_context(STYLE):
         figure = make_figure(7.0, 0.6 + 2.3 * len(presets))
+        if not presets:
+            figure.text(0.5, 0.5, "no such models in this study", ha="center", color=GREY)
+            return figure
         panels = figure.subplots(len(presets), 1, sharex=True, squeeze=False)[:, 0]
         for axes, preset in zip(panels, presets, strict=True):
             _draw_training(axes, select_rows(outcomes, preset=preset))

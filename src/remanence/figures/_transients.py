@@ -45,3 +45,4 @@ def _draw_unit(axes: Axes, members: Columns) -> None:
         orbit = select_rows(members, cue=cue)
         axes.plot(orbit["step"], orbit["state"], look.marker, color=look.colour, label=look.name)
     axes.tick_params(labelsize=7)
+    axes.margins(y=0.1)

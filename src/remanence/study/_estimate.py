@@ -46,10 +46,11 @@ def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
     """How long the rest of a study will take if it goes on as it went."""
     foreseen = gone = spent = 0.0
     for job in status.study.jobs:
-        seconds = estimate([job]).seconds
+        seconds, share = estimate([job]).seconds, _measure_share(status, job)
         foreseen += seconds
-        gone += seconds * _measure_share(status, job)
-        spent += status.jobs[job.id].seconds
+        gone += seconds * share
+        # A job that is taken up again does not know how far it is until it has said so.
+        spent += status.jobs[job.id].seconds if share else 0.0
     pace = (spent + SECONDS_OF_TRUST) / (gone + SECONDS_OF_TRUST)
     return pace * (foreseen - gone) / num_workers
 

@@ -35,7 +35,7 @@ def run_job(path: str | Path, job: Job) -> str:
         directory.remove_leftovers(job)
         with report_life(status_path, job) as report:
             for stage, work in _STAGES.items():
-                report.tell(stage=stage)
+                report.tell(stage=stage, agent=0)
                 report.beat()
                 work(directory, job, report)
         return read_job_status(status_path).state
@@ -77,28 +77,27 @@ def _rename_agents(episodes: Columns) -> Columns:
 
 
 def _measure(directory: StudyDirectory, job: Job, report: Report) -> None:
-    del report
     path = directory.table_path("stability", job)
     if path.exists():
         return
     run = directory.open_run(job)
     environment, _ = run.load_environment()
-    rows = [
-        record_stability(seed, measure_stability(agent, environment))
-        for seed, agent in run.load_agents().items()
-    ]
+    rows = []
+    for number, (seed, agent) in enumerate(run.load_agents().items(), start=1):
+        report.tell(agent=number)
+        rows.append(record_stability(seed, measure_stability(agent, environment)))
     write_table(path, _label(job, len(rows)) | collect_rows(rows))
 
 
 def _certify(directory: StudyDirectory, job: Job, report: Report) -> None:
-    del report
     path = directory.table_path("certificates", job)
     if path.exists():
         return
     run = directory.open_run(job)
     env = run.load_environment()
     rows = []
-    for seed, agent in run.load_agents().items():
+    for number, (seed, agent) in enumerate(run.load_agents().items(), start=1):
+        report.tell(agent=number)
         file = directory.certificate_path(job, seed)
         if not file.exists():
             certify(agent, env).save(file)

@@ -34,6 +34,8 @@ class JobStatus:
     stage: str = ""
     iteration: int = 0
     num_iterations: int = 0
+    agent: int = 0
+    num_agents: int = 0
     started: str | None = None
     updated: str | None = None
     seconds: float = 0.0
@@ -108,6 +110,7 @@ class Report:
         self._status = JobStatus(
             state=RUNNING,
             num_iterations=job.num_iterations,
+            num_agents=len(job.seeds),
             started=earlier.started or _now(),
             host=socket.gethostname(),
             pid=os.getpid(),
