@@ -16,6 +16,7 @@ MODEL = {
     "model": "gru",
     "cell": "gru",
     "parallelizable": False,
+    "num_iterations": 250,
     "seed": 0,
     "stability": "bistable",
     "vaa": 1.0,
@@ -28,8 +29,7 @@ MODEL = {
     "learned": True,
     "solves_shorter": True,
     "solves_longer": True,
-    "certified": "every length",
-    "certified_optimal": "every length",
+    "lasting": "yes",
     "transient": 10.0,
 }
 FAILS = {
@@ -38,7 +38,7 @@ FAILS = {
     "return_longest": 1.95,
     "return_beyond": 2.0,
     "solves_longer": False,
-    "certified": "some lengths",
+    "lasting": "no",
 }
 MONOSTABLE = {"stability": "monostable", "vaa": 0.5}
 LONG = {"preset": "tmaze-long"}
@@ -46,6 +46,9 @@ LINEAR = {"parallelizable": True}
 MINGRU = LINEAR | MONOSTABLE | FAILS | {"model": "mingru", "cell": "mingru"}
 DEEP = MINGRU | {"model": "deep-mingru", "return_beyond": 2.5}
 BMRU = LINEAR | {"model": "bmru", "cell": "bmru", "transient": 1.0}
+KINDS = (MINGRU, DEEP, BMRU)
+LONG_KINDS = tuple(kind | LONG for kind in KINDS)
+TIMES_OUT = {"outcome": "timeout", "outcome_longest": "timeout", "return_longest": 0.0}
 
 
 def make_tables(*groups, curves=None):
@@ -59,13 +62,16 @@ def make_tables(*groups, curves=None):
 def make_curves(**ends):
     """Six curves for each training, that rise at once to the given returns."""
     rows = [
-        ("job", preset.replace("_", "-"), False, seed, iteration, end if iteration > 2 else 0.0)
+        (preset.replace("_", "-"), seed, iteration, end if iteration > 2 else 0.0)
         for preset, returns in ends.items()
         for seed, end in enumerate(returns)
         for iteration in range(1, 21)
     ]
-    names = ("job", "preset", "parallelizable", "seed", "iteration", "return")
-    return {name: np.array([row[index] for row in rows]) for index, name in enumerate(names)}
+    names = ("preset", "seed", "iteration", "return")
+    columns = {name: np.array([row[index] for row in rows]) for index, name in enumerate(names)}
+    same = {"job": "job", "model": "gru", "parallelizable": False}
+    same |= {"num_iterations": 20, "finished": True}
+    return columns | {name: np.full(len(rows), value) for name, value in same.items()}
 
 
 CASES = [
@@ -87,13 +93,20 @@ CASES = [
     ),
     ("bistable-counts", [(30, {}), (12, LONG), (18, LONG | MONOSTABLE)], DISAGREES),
     ("bistable-counts", [(19, {}), (10, MONOSTABLE), (40, LONG)], UNTESTED),
+    ("fewer-bistable", [(3, {}), (9, {"stability": ""}), (6, LONG)], UNTESTED),
+    ("sufficient", [(10, {}), (1, {"lasting": "no"}), (9, {"learned": False})], AGREES),
+    ("sufficient", [(6, {}), (1, {"lasting": "no"})], DISAGREES),
+    ("sufficient", [(6, {"lasting": ""})], UNTESTED),
     ("short-lasting", [(6, {})], AGREES),
     ("short-lasting", [(6, {"outcome_longest": "random"})], DISAGREES),
     ("every-cell", [(5, {"model": it}) for it in ("gru", "brc", "nbrc")], AGREES),
     ("every-cell", [(5, {"model": it}) for it in ("gru", "brc")], UNTESTED),
     ("to-random", [(6, MONOSTABLE | FAILS)], AGREES),
     ("to-random", [(6, MONOSTABLE | FAILS | {"return_longest": 1.5})], DISAGREES),
-    ("long-monostable", [(6, LONG | MONOSTABLE | FAILS)], AGREES),
+    ("always-forget", [(6, MONOSTABLE | FAILS)], AGREES),
+    ("always-forget", [(6, MONOSTABLE | FAILS), (1, MONOSTABLE | TIMES_OUT)], DISAGREES),
+    ("long-monostable", [(6, LONG | MONOSTABLE | FAILS | {"outcome": "solved"})], AGREES),
+    ("long-monostable", [(6, LONG | MONOSTABLE | FAILS)], UNTESTED),
     ("long-monostable", [(6, LONG | MONOSTABLE)], DISAGREES),
     ("long-longer", [(6, LONG)], AGREES),
     ("long-longer", [(6, LONG | {"solves_longer": False})], DISAGREES),
@@ -115,18 +128,25 @@ CASES = [
     ("fewer-learn", [(6, BMRU), (6, BMRU | LONG)], DISAGREES),
     (
         "learned-counts",
-        [(30, BMRU), (8, BMRU | LONG), (22, BMRU | LONG | {"learned": False})],
+        [(30, it) for it in KINDS]
+        + [(8, it) for it in LONG_KINDS]
+        + [(22, it | {"learned": False}) for it in LONG_KINDS],
         AGREES,
     ),
-    ("learned-counts", [(30, BMRU), (30, BMRU | LONG)], DISAGREES),
+    ("learned-counts", [(30, BMRU), (30, BMRU | LONG)], UNTESTED),
+    ("learned-counts", [(30, it) for it in (*KINDS, *LONG_KINDS)], DISAGREES),
     ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG)], AGREES),
     ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG | {"outcome_longest": "solved"})], DISAGREES),
     ("mingru-shorter", [(6, MINGRU | LONG | {"solves_shorter": False})], AGREES),
     ("mingru-shorter", [(6, MINGRU | LONG)], DISAGREES),
+    ("mingru-shorter", [(6, MINGRU | LONG | {"learned": False})], UNTESTED),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG)], AGREES),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG | FAILS)], DISAGREES),
     ("bmru-everywhere", [(6, BMRU), (9, BMRU | LONG | {"learned": False})], UNTESTED),
+    ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG | {"lasting": ""})], UNTESTED),
     ("bmru-at-once", [(6, BMRU)], AGREES),
+    ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": np.inf})], DISAGREES),
+    ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": np.nan})], AGREES),
     ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": 2.0})], DISAGREES),
     ("kinds", [(6, MINGRU), (6, BMRU)], AGREES),
     ("kinds", [(6, MINGRU), (6, BMRU | MONOSTABLE)], DISAGREES),
@@ -169,6 +189,22 @@ def test_iterations_without_a_return_count_as_iterations():
     finding = claims["fast-learning"].judge(tables)
     assert finding.verdict == DISAGREES
     assert "median: iteration 13" in finding.ours
+
+
+def test_trainings_that_were_not_finished_are_not_judged():
+    tables = make_tables(curves={"tmaze_long": [4.0] * 6})
+    unfinished = {"finished": np.zeros_like(tables["curves"]["finished"])}
+    tables |= {"curves": tables["curves"] | unfinished}
+    assert claims["long-struggle"].judge(tables).verdict == UNTESTED
+
+
+def test_trainings_that_were_cut_short_are_named():
+    groups = [(6, {}), (6, LONG | {"num_iterations": 100})]
+    said = claims["fewer-bistable"].judge(make_tables(*groups)).ours
+    assert said.endswith("; long-trained: 100 of 250 iterations")
+    said = claims["deep-below"].judge(make_tables((6, DEEP | {"num_iterations": 30}), (6, BMRU)))
+    assert said.ours.endswith("; deep minGRU: 30 of 250 iterations")
+    assert "iterations" not in claims["fewer-bistable"].judge(make_tables((6, {}), (6, LONG))).ours
 
 
 def test_every_claim_has_a_case():

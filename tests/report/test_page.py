@@ -96,8 +96,8 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     listed = (report.path.parent / "claims.md").read_text().splitlines()[2:]
     assert len(listed) == len(list(claims))
     for row, name in zip(listed, claims, strict=True):
-        assert re.sub(r"\\[|]", "", row).count("|") == 4
-        assert row.endswith(f"| {report.findings[name].verdict} |")
+        assert re.sub(r"\\[|]", "", row).count("|") == 5
+        assert row.endswith(f"| **{report.findings[name].verdict}** |")
 
 
 def test_the_same_study_gives_the_same_report(study, tmp_path, one_figure):

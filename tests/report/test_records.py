@@ -50,6 +50,26 @@ def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
     assert not any(str(study) in problem for problem in records.problems)
 
 
+def test_what_is_well_formed_and_wrong_is_named(study):
+    write_json(study / "certificates" / "tmaze-short-bmru" / "seed-2.json", {})
+    write_json(study / "status" / "tmaze-short-bmru.json", [])
+    records = read_records(study)
+    (problem,) = records.problems
+    assert problem.startswith("tmaze-short-bmru: no certificate of seed 2")
+    assert records.statuses["tmaze-short-bmru"] == {"state": "not known"}
+
+
+def test_a_training_that_has_not_come_to_its_end_is_named(study):
+    path = study / "runs" / "tmaze-short-gru" / "curves.parquet"
+    curves = read_table(path)
+    early = curves["iteration"] < 5
+    write_table(path, {name: column[early] for name, column in curves.items()})
+    records = read_records(study)
+    assert records.problems == ("tmaze-short-gru: the training has not come to its end.",)
+    curves = records.tables["curves"]
+    np.testing.assert_array_equal(curves["finished"], curves["model"] == "bmru")
+
+
 def test_seeds_that_a_table_lacks_are_named(study):
     path = study / "stability" / "tmaze-short-gru.parquet"
     table = read_table(path)

@@ -10,7 +10,17 @@ from remanence.figures import select_rows
 from remanence.report import derive_tables, read_records
 from remanence.report._states import choose_typical
 from remanence.report._tables import list_stretches
-from tests.report.stores import CELLS, LENGTHS, PRESETS, SEEDS, reach, remembers, write_study
+from remanence.store import read_json, write_json
+from tests.report.stores import (
+    CELLS,
+    LENGTHS,
+    NUM_ITERATIONS,
+    PRESETS,
+    SEEDS,
+    reach,
+    remembers,
+    write_study,
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +53,22 @@ def test_models_sum_up_each_agent(tables):
         assert row["solves_longer"] == (high == np.inf)
         trained = (2, 3) if row["preset"] == "tmaze-short" else (100,)
         assert row["learned"] == all(low <= length <= high for length in trained)
-        assert (row["certified"] == "every length") == ((low, high) == (1, np.inf))
+        assert row["lasting"] == ("yes" if (low, high) == (1, np.inf) else "no")
+        assert row["num_iterations"] == NUM_ITERATIONS
+
+
+@pytest.mark.parametrize(
+    ("listed", "runs", "lasting"),
+    [(1, [[1, 1]], "yes"), (2, [[2, 2]], "yes"), (3, [[1, 1], [3, 3]], "no"), (2, [[1, 1]], "no")],
+)
+def test_an_agent_lasts_if_it_is_right_from_length_two_on(tmp_path, listed, runs, lasting):
+    study = write_study(tmp_path)
+    path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
+    found = read_json(path)
+    found["bitwise"]["solved"] = {"listed": listed, "period": 1, "runs": runs}
+    write_json(path, found)
+    models = derive_tables(read_records(study))["models"]
+    assert select_rows(models, job="tmaze-short-gru", seed=1)["lasting"].item() == lasting
 
 
 def test_lengths_are_those_of_the_certificates(tables):

@@ -14,6 +14,7 @@ from remanence.study import (
     run_study,
 )
 
+CUES = ("up", "down")
 STORED = ("evaluations", "stability", "certificates", "curves")
 
 PROFILE = """
@@ -88,6 +89,14 @@ def invent_tables(cell: str) -> dict[str, dict[str, list]]:
             "end": ends,
         },
         "stability": {"seed": [1, 2], "vaa": [1.0, 0.5], "stability": ["bistable", "monostable"]},
-        "certificates": {"seed": [1, 2], "solved": ["every length", "no length"]},
+        "certificates": {
+            "seed": [1, 2],
+            "solved": ["every length", "no length"],
+            "solved_span": [-1, 0],
+            "optimal_span": [7, 0],
+            "first_failure": [-1, 1],
+            "merge": [-1, 5],
+            **{f"{name}_{cue}": [3, 5] for name in ("transient", "period") for cue in CUES},
+        },
         "curves": {"seed": [1, 2], "iteration": [1, 1], "return": [1.0, 2.0]},
     }

@@ -41,6 +41,12 @@ def test_the_summary_counts_agents(path):
     ]
 
 
+def test_of_certificates_for_ever_is_infinite_and_never_is_nothing(path):
+    columns = "solved_span, optimal_span, first_failure, merge"
+    rows = load_results(path, "certificates").filter("cell = 'gru'").project(columns).fetchall()
+    assert rows == [(np.inf, 7.0, None, None), (0.0, 0.0, 1, 5)]
+
+
 def test_curves_know_which_training_they_are_of(path):
     table = load_results(path, "curves").fetchnumpy()
     assert set(table["cell"].tolist()) == {"gru", "bmru"}

@@ -16,6 +16,7 @@ import pytest
 from remanence.errors import StoreError
 from remanence.store import hold_directory
 from remanence.study import Study, StudyDirectory, load_results, read_status, run_study
+from remanence.study._status import change_status
 from tests.study.studies import (
     assert_same_tables,
     load_tiny,
@@ -94,6 +95,14 @@ def test_what_is_done_is_not_done_again(copy, study):
     assert list_times(copy) == before
 
 
+def test_lost_curves_come_back(copy, study, whole):
+    curves = StudyDirectory(copy).table_path("curves", study.jobs[0])
+    curves.unlink()
+    assert run_here(copy, study).finished
+    assert curves.exists()
+    assert_same_tables(copy, whole)
+
+
 def test_only_what_is_missing_is_done(copy, study, whole):
     gru = study.jobs[0]
     StudyDirectory(copy).table_path("certificates", gru).unlink()
@@ -132,12 +141,40 @@ def test_lost_workers_are_replaced(copy, study):
     assert executor.submitted == ["tmaze-short-bmru"] * 3
 
 
+def test_one_deadly_job_does_not_take_others_with_it(copy, study, whole):
+    gru, bmru = study.jobs
+    directory = StudyDirectory(copy)
+    for job in study.jobs:
+        directory.table_path("stability", job).unlink()
+    submitted = []
+
+    class Deadly(Executor):
+        """Whoever comes to the GRU dies, with whatever else was at work."""
+
+        def submit(self, fn, /, path, job):
+            submitted.append(job.id)
+            future: Future[str] = Future()
+            together = len(submitted) <= len(study.jobs)
+            if job.id == gru.id or together:
+                change_status(directory.status_path(job), state="running")
+                future.set_exception(BrokenExecutor("killed"))
+            else:
+                future.set_result(fn(path, job))
+            return future
+
+    status = run_study(copy, study, open_executor=Deadly)
+    assert submitted == [gru.id, bmru.id, gru.id, gru.id, gru.id, bmru.id]
+    assert (status.list_jobs("failed"), status.list_jobs("done")) == ([gru.id], [bmru.id])
+
+
 def test_a_job_at_which_workers_always_die_is_given_up(copy, study):
     for job in study.jobs:
         StudyDirectory(copy).table_path("stability", job).unlink()
     executor = BrokenAtFirst(1000)
     status = run_study(copy, study, open_executor=executor.open)
-    assert len(executor.submitted) == 6
+    # Together, then each by itself until it is given up.
+    ids = [job.id for job in study.jobs]
+    assert executor.submitted == ids + [id for id in ids for _ in range(3)]
     assert status.list_jobs("failed") == [job.id for job in study.jobs]
     assert "3 times" in (status.jobs["tmaze-short-gru"].error or "")
 

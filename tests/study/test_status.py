@@ -42,7 +42,8 @@ def test_a_failure_is_recorded_and_the_next_attempt_forgets_it(tmp_path):
 def test_a_file_that_cannot_be_read_says_nothing(tmp_path):
     path = tmp_path / "status.json"
     assert read_job_status(path) == JobStatus()
-    for text in ("{", "[]", '{"unknown": 1}'):
+    wrong = ("[]", '{"unknown": 1}', '{"seconds": "x"}', '{"updated": "yesterday"}')
+    for text in ("{", *wrong, '{"updated": "2026-01-01T00:00:00"}'):
         path.write_text(text)
         assert read_job_status(path) == JobStatus()
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.store import write_whole
-from remanence.study import load_results
+from remanence.study import explain_damage, load_results
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,6 +54,10 @@ class Results:
             relation = _filter(relation, self.where)
         if self.group_by:
             relation = _group(relation, self.group_by)
+        with explain_damage(self.study):
+            self._show(relation, console)
+
+    def _show(self, relation: "duckdb.DuckDBPyRelation", console: Console) -> None:
         if self.format == "parquet":
             _write_parquet(relation, self.out)
         elif self.format == "table" and self.out is None:

@@ -4,16 +4,18 @@ To add a claim, write its judge into the file of its section and register it the
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from remanence._registry import Registry
-from remanence.figures import Columns, Tables, count_rows
+from remanence.figures import Columns, Tables, count_rows, keep_rows
 
 AGREES, DISAGREES, UNTESTED = "agrees", "disagrees", "not tested at this size"
 VERDICTS = (AGREES, DISAGREES, UNTESTED)
 FEWEST_MODELS = 5
+PAPER_ITERATIONS = 250
+UNDECIDED = "undecided"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +62,40 @@ def _judge(claim: Claim, tables: Tables) -> Finding:
 def conclude(
     ours: str, agrees: bool | np.bool, *groups: Columns, fewest: int = FEWEST_MODELS
 ) -> Finding:
-    """A finding, without a verdict if one of the groups of models that it rests on is too small."""
+    """A finding, without a verdict if one of the groups of models that it rests on is too small.
+
+    Where some of them were trained for fewer iterations than the paper's, it says so.
+    """
     sizes = [count_rows(group) for group in groups]
     if not any(sizes):
         return Finding("there are no such models in this study", None)
-    return Finding(ours, bool(agrees) if min(sizes) >= fewest else None)
+    words = "; ".join([ours, *_list_cut_trainings(groups)])
+    return Finding(words, bool(agrees) if min(sizes) >= fewest else None)
+
+
+def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:
+    """Such as "long-trained: 100 of 250 iterations"."""
+    kinds = {
+        kind
+        for group in groups
+        for kind in zip(
+            *(group[name].tolist() for name in ("num_iterations", "preset", "model")), strict=True
+        )
+    }
+    cut = {
+        (number, "deep minGRU" if model == "deep-mingru" else _TRAINED.get(preset, preset))
+        for number, preset, model in kinds
+        if number < PAPER_ITERATIONS
+    }
+    return [f"{who}: {number} of {PAPER_ITERATIONS} iterations" for number, who in sorted(cut)]
+
+
+_TRAINED = {"tmaze-short": "short-trained", "tmaze-long": "long-trained"}
+
+
+def know(models: Columns, name: str) -> Columns:
+    """The models of which that was found out: measured, and decided."""
+    return keep_rows(models, (models[name] != "") & (models[name] != UNDECIDED))
 
 
 def count(models: Columns, name: str, value: object = True) -> int:

@@ -12,34 +12,45 @@ FEW_ITERATIONS = 10
 LITTLE_SPREAD, LARGE_SPREAD = 0.2, 0.4
 
 
-def find_curves(tables: Tables, preset: str) -> list[Columns]:
-    """The learning curve of every nonlinear agent of a training, in order."""
-    curves = select_rows(tables["curves"], preset=preset, parallelizable=False)
+def find_curves(tables: Tables, preset: str) -> Columns:
+    """Of every nonlinear agent of a finished training: when it was nearly optimal first (infinity
+    if never), and its mean return in the last tenth of the training.
+    """
+    curves = select_rows(tables["curves"], preset=preset, parallelizable=False, finished=True)
     agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
     found = [select_rows(curves, job=job, seed=seed) for job, seed in agents]
-    return [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
+    found = [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
+    labels = {
+        name: np.array([curve[name][0] for curve in found])
+        for name in ("preset", "model", "num_iterations")
+    }
+    return labels | {
+        "first": np.array([_find_first(curve) for curve in found]),
+        "end": np.array([_average_end(curve["return"]) for curve in found]),
+    }
 
 
 def judge_fast_learning(tables: Tables) -> Finding:
     """Iterations until a short-trained model is nearly optimal."""
-    first = np.array([_find_first(curve) for curve in find_curves(tables, "tmaze-short")])
+    models = find_curves(tables, "tmaze-short")
+    first = models["first"]
     soon = first <= FEW_ITERATIONS
     median = f"median: iteration {np.median(first):g}" if len(first) else ""
     words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
-    return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, {"first": first})
+    return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, models)
 
 
 def judge_short_spread(tables: Tables) -> Finding:
     """Spread between short-trained models when they have learned."""
-    ends = _measure_ends(find_curves(tables, "tmaze-short"))
-    return conclude(_tell_ends(ends), _spread(ends) <= LITTLE_SPREAD, {"ends": ends})
+    models = find_curves(tables, "tmaze-short")
+    return conclude(_tell_ends(models), _spread(models) <= LITTLE_SPREAD, models)
 
 
 def judge_long_struggle(tables: Tables) -> Finding:
     """Mean and spread of long-trained models at the end."""
-    ends = _measure_ends(find_curves(tables, "tmaze-long"))
-    agrees = _average(ends) < NEARLY_OPTIMAL and _spread(ends) >= LARGE_SPREAD
-    return conclude(_tell_ends(ends), agrees, {"ends": ends})
+    models = find_curves(tables, "tmaze-long")
+    agrees = _average(models) < NEARLY_OPTIMAL and _spread(models) >= LARGE_SPREAD
+    return conclude(_tell_ends(models), agrees, models)
 
 
 def judge_equal_shares(tables: Tables) -> Finding:
@@ -94,23 +105,23 @@ def _find_first(curve: Columns) -> float:
     return float(reached[0]) if len(reached) else np.inf
 
 
-def _measure_ends(curves: list[Columns]) -> np.ndarray:
-    """The mean return of each agent in the last tenth of its training."""
-    returns = [curve["return"] for curve in curves]
-    return np.array([values[-max(1, len(values) // 10) :].mean() for values in returns])
+def _average_end(returns: np.ndarray) -> float:
+    return returns[-max(1, len(returns) // 10) :].mean()
 
 
-def _average(ends: np.ndarray) -> float:
-    return float(ends.mean()) if len(ends) else np.nan
+def _average(models: Columns) -> float:
+    return float(models["end"].mean()) if count_rows(models) else np.nan
 
 
-def _spread(ends: np.ndarray) -> float:
-    return float(ends.std()) if len(ends) else np.nan
+def _spread(models: Columns) -> float:
+    return float(models["end"].std()) if count_rows(models) else np.nan
 
 
-def _tell_ends(ends: np.ndarray) -> str:
-    mean, spread = show(_average(ends)), show(_spread(ends))
-    return f"return {mean}, σ between models {spread} at the end of training"
+def _tell_ends(models: Columns) -> str:
+    mean, spread = show(_average(models)), show(_spread(models))
+    able = int(np.count_nonzero(models["end"] >= NEARLY_OPTIMAL))
+    words = f"return {mean}, σ between models {spread} at the end of training"
+    return f"{words} ({able} of {count_rows(models)} at {NEARLY_OPTIMAL} or more)"
 
 
 claims.register(

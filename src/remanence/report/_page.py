@@ -22,13 +22,12 @@ from remanence.figures import (
     save_figure,
     select_rows,
 )
-from remanence.report._claims import VERDICTS, Finding, claims, judge_claims
+from remanence.report._claims import PAPER_ITERATIONS, VERDICTS, Finding, claims, judge_claims
 from remanence.report._records import Job, Records, name_model, read_records
 from remanence.report._states import tabulate_states
 from remanence.report._tables import derive_tables
 from remanence.store import write_text
 
-PAPER_ITERATIONS = 250
 FORMATS = ("png", "svg")
 
 
@@ -73,11 +72,11 @@ def write_report(study: str | Path, out: str | Path | None = None) -> Report:
 
 def list_claims(findings: Mapping[str, Finding]) -> str:
     """The paper's claims beside ours, as a table in Markdown."""
-    rows = [("the paper", "ours", "verdict"), ("---", "---", "---")]
-    rows += [
-        (f"{claims[name].sentence} ({claims[name].place})", finding.ours, finding.verdict)
-        for name, finding in findings.items()
-    ]
+    rows = [("the paper", "agrees if", "ours", "verdict"), ("---",) * 4]
+    for name, finding in findings.items():
+        claim = claims[name]
+        said = f"{claim.sentence} ({claim.place})"
+        rows.append((said, claim.rule, finding.ours, f"**{finding.verdict}**"))
     cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 

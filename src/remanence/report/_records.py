@@ -14,6 +14,7 @@ import numpy as np
 
 from remanence import cells
 from remanence.errors import RemanenceError, StoreError
+from remanence.evaluation import LengthSet
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.store import read_json, read_table
 
@@ -24,7 +25,7 @@ NEEDED = {
     "certificates": ("seed", "solved", "optimal", "transient_up", "transient_down"),
     "curves": ("seed", "iteration", "return"),
 }
-IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "seed")
+IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "num_iterations", "seed")
 
 Job = Mapping[str, Any]
 
@@ -97,9 +98,10 @@ def _is_linear(cell: cells.AbstractCell) -> bool:
 
 def _read_status(path: Path, job: Job) -> Mapping[str, Any]:
     try:
-        return read_json(path / "status" / f"{job['id']}.json")
+        found = read_json(path / "status" / f"{job['id']}.json")
     except StoreError:
         return {"state": "not begun"}
+    return found if isinstance(found, dict) else {"state": "not known"}
 
 
 def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> Columns:
@@ -115,8 +117,10 @@ def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> C
             continue
         parts.append(part)
         problems += _find_missing_seeds(job, table, part)
+        if table == "curves" and not np.all(part["finished"]):
+            problems.append(f"{job['id']}: the training has not come to its end.")
     if not parts:
-        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table]}}
+        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table], "finished"}}
     names = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -144,14 +148,19 @@ def _read_part(file: Path, job: Job, table: str) -> Columns:
         "model": name_model(job),
         "cell": job["cell"],
         "parallelizable": is_parallelizable(job["cell"]),
+        "num_iterations": job["num_iterations"],
     }
     named = {name: np.full(number, value) for name, value in identity.items()}
     words = {name: it.astype(str) if it.dtype == object else it for name, it in columns.items()}
-    known = np.ones(number, bool)
-    if table == "curves":
-        # An iteration in which no episode ended has no return.
-        known = np.isfinite(words["return"])
-    return keep_rows(words | named, known)
+    if table != "curves":
+        return words | named
+    named["finished"] = np.full(number, _count_iterations(columns) >= job["num_iterations"])
+    # An iteration in which no episode ended has no return.
+    return keep_rows(words | named, np.isfinite(words["return"]))
+
+
+def _count_iterations(columns: Columns) -> int:
+    return int(columns["iteration"].max()) if count_rows(columns) else 0
 
 
 def _find_missing_seeds(job: Job, table: str, columns: Columns) -> list[str]:
@@ -167,7 +176,18 @@ def _read_certificates(
         home = path / "certificates" / job["id"]
         for seed in job["seeds"] if home.exists() else ():
             try:
-                yield (job["id"], seed), read_json(home / f"seed-{seed}.json")
+                yield (job["id"], seed), _read_certificate(home / f"seed-{seed}.json")
             except RemanenceError as error:
                 what = f"{job['id']}: no certificate of seed {seed}"
                 problems.append(explain(path, what, error))
+
+
+def _read_certificate(path: Path) -> Mapping[str, Any]:
+    found = read_json(path)
+    try:
+        for kind in ("solved", "optimal"):
+            if found["bitwise"][kind] is not None:
+                LengthSet.from_json(found["bitwise"][kind])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(path, "not a certificate", "make it anew") from error
+    return found

@@ -17,8 +17,9 @@ LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
 MODEL_COLUMNS = (
     *(*IDENTITY, "stability", "vaa", "length", "outcome", "longest", "outcome_longest"),
     *("return_longest", "return_beyond", "learned", "solves_shorter", "solves_longer"),
-    *("certified", "certified_optimal", "transient"),
+    *("lasting", "transient"),
 )
+YES, NO = "yes", "no"
 
 Row = dict[str, Any]
 Key = tuple[str, int]
@@ -87,8 +88,7 @@ def _list_models(
             "stability": measured["stability"] or "",
             "vaa": np.nan if measured["vaa"] is None else measured["vaa"],
             **_summarize(identity["preset"], by_agent.get(key, [])),
-            "certified": certified.get("solved", ""),
-            "certified_optimal": certified.get("optimal", ""),
+            "lasting": _find_lasting(records.certificates.get(key)),
             "transient": _find_transient(certified),
         }
 
@@ -117,10 +117,24 @@ def _summarize(preset: str, rows: list[Row]) -> Row:
     }
 
 
+def _find_lasting(certificate: Mapping[str, Any] | None) -> str:
+    """Whether an agent is right at every length from 2 on; empty where that is not known."""
+    found = None if certificate is None else certificate["bitwise"]["solved"]
+    if found is None:
+        return ""
+    lengths = LengthSet.from_json(found)
+    return YES if lengths.unfold(len(lengths.listed) + lengths.period)[1:].all() else NO
+
+
 def _find_transient(certified: Row) -> float:
-    """Steps until the memories of both cues repeat; NaN where that is not known."""
-    steps = [certified.get(f"transient_{cue}", -1) for cue in ("up", "down")]
-    return np.nan if min(steps) < 0 else float(max(steps))
+    """Steps until the memories of both cues repeat: infinity if they do not within the budget.
+
+    NaN where there is no certificate.
+    """
+    if not certified:
+        return np.nan
+    steps = [certified[f"transient_{cue}"] for cue in ("up", "down")]
+    return np.inf if min(steps) < 0 else float(max(steps))
 
 
 def _list_lengths(records: Records, model: Row) -> Iterator[Row]:

@@ -57,9 +57,13 @@ def _train(directory: StudyDirectory, job: Job, report: Report) -> None:
 
 
 def _is_trained(directory: StudyDirectory, job: Job) -> bool:
-    """Agents are the last that a training writes, and here none is stopped before its end."""
+    """Agents are the last that a training writes, and here none is stopped before its end.
+
+    Curves that were lost come back with the checkpoint, which has them too.
+    """
     agents = directory.open_run(job).path / "agents"
-    return all((agents / f"seed-{seed}.safetensors").exists() for seed in job.seeds)
+    files = [agents / f"seed-{seed}.safetensors" for seed in job.seeds]
+    return all(file.exists() for file in (*files, directory.table_path("curves", job)))
 
 
 def _evaluate(directory: StudyDirectory, job: Job, report: Report) -> None:

@@ -1,5 +1,7 @@
 """Tables over all jobs of a study, as DuckDB relations on its files."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,14 @@ select preset, network, cell, seed, length, avg("return") as "return",
 from ({evaluations}) group by all order by all
 """
 
+# In the files -1 stands for a span of every length, and for a step or length that there is none of.
+_SPANS = ("solved_span", "optimal_span")
+_STEPS = ("first_failure", "merge", "transient_up", "transient_down", "period_up", "period_down")
+_CERTIFICATES = ", ".join(
+    [f"if({name} = -1, 'inf'::double, {name}::double) as {name}" for name in _SPANS]
+    + [f"nullif({name}, -1) as {name}" for name in _STEPS]
+)
+
 # 100 is the length at which the paper counts outcomes.
 _SUMMARY = """
 select preset, network, cell, count(*) as agents,
@@ -38,7 +48,8 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `evaluations` has a row for each episode, `outcomes` for each agent and length, `stability` and
     `certificates` for each agent, `curves` for each seed and iteration, `summary` for each
     training. `.fetchnumpy()`, `.df()`, `.pl()` or `.arrow()` of the relation turn it into columns
-    of those libraries, and `.filter`, `.aggregate` and the rest query it.
+    of those libraries, and `.filter`, `.aggregate` and the rest query it. A span of every length is
+    infinite, and a step or length that there is none of is null.
     """
     import duckdb  # slow to import, and needed by few
 
@@ -46,11 +57,20 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         raise UnknownNameError("table", table, TABLES)
     directory = StudyDirectory(Path(path))
     query = _write_query(directory, table)
-    try:
+    with explain_damage(directory.path):
         return duckdb.connect().sql(query)
+
+
+@contextlib.contextmanager
+def explain_damage(path: Path) -> Iterator[None]:
+    """Say that a table is damaged; some damage shows only when rows are read."""
+    import duckdb
+
+    try:
+        yield
     except duckdb.Error as error:
         problem = f"a table cannot be read ({error})"
-        raise StoreError(directory.path, problem, "remove that file and run the study") from error
+        raise StoreError(path, problem, "remove that file and run the study") from error
 
 
 def _write_query(directory: StudyDirectory, table: str) -> str:
@@ -69,6 +89,8 @@ def _write_query(directory: StudyDirectory, table: str) -> str:
 
 def _select(directory: StudyDirectory, table: str, job: Job) -> str:
     source = f"from read_parquet({_quote(str(directory.table_path(table, job)))})"
+    if table == "certificates":
+        return f"select * replace ({_CERTIFICATES}) {source}"
     if table != "curves":
         return f"select * {source}"
     labels = {"preset": job.preset, "network": job.network, "cell": job.cell}

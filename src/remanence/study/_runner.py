@@ -43,22 +43,24 @@ def run_study(
     tried again. A job that fails does not stop the others. `on_change` is told again and again how
     far the study is.
     """
-    directory = StudyDirectory(Path(path))
+    # Workers may be elsewhere, where a relative path would lead elsewhere.
+    directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path):
         directory.begin(study)
-        left = [job for job in study.jobs if not _is_done(directory, job)]
+        batches = [[job for job in study.jobs if not _is_done(directory, job)]]
         deaths: Counter[str] = Counter()
         try:
-            while left:
-                _set_waiting(directory, left)
-                on_change(read_status(path))
+            while batches:
+                batch = batches.pop(0)
+                _set_waiting(directory, batch)
+                on_change(read_status(directory.path))
                 with open_executor() as executor:
-                    lost = _work(directory, executor, left, on_change)
-                left = _choose_again(directory, lost, deaths)
+                    lost = _work(directory, executor, batch, on_change)
+                batches = _choose_again(directory, lost, deaths) + batches
         finally:
             # Nobody is at work any more, even if this is an interruption.
             _set_waiting(directory, [job for job in study.jobs if _is_running(directory, job)])
-    status = read_status(path)
+    status = read_status(directory.path)
     on_change(status)
     return status
 
@@ -86,7 +88,7 @@ def _work(
     finally:
         for future in pending:
             future.cancel()
-    return lost
+    return [job for job in jobs if job in lost]
 
 
 def _settle(
@@ -101,16 +103,23 @@ def _settle(
 
 def _choose_again(
     directory: StudyDirectory, lost: Sequence[Job], deaths: Counter[str]
-) -> list[Job]:
-    """Of jobs whose workers were lost, those to try again: not one at which they always die."""
+) -> list[list[Job]]:
+    """Of jobs whose workers were lost, those to try again: not one at which they always die.
+
+    One death takes all workers with it. So jobs that were at work are tried again one by one, where
+    it shows whose fault it was; the others follow together.
+    """
     # If none was at work, the workers do not even start, which is the fault of all or of none.
-    suspects = [job for job in lost if _is_running(directory, job)] or lost
-    deaths.update(job.id for job in suspects)
-    for job in lost:
-        if deaths[job.id] >= MOST_ATTEMPTS:
+    suspects = [job for job in lost if _is_running(directory, job)] or list(lost)
+    others = [job for job in lost if job not in suspects]
+    if len(suspects) == 1:
+        (suspect,) = suspects
+        deaths[suspect.id] += 1
+        if deaths[suspect.id] >= MOST_ATTEMPTS:
             error = f"its worker was killed, or died, {MOST_ATTEMPTS} times"
-            change_status(directory.status_path(job), state=FAILED, error=error)
-    return [job for job in lost if deaths[job.id] < MOST_ATTEMPTS]
+            change_status(directory.status_path(suspect), state=FAILED, error=error)
+            suspects = []
+    return [[job] for job in suspects] + ([others] if others else [])
 
 
 def _set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:

@@ -88,9 +88,25 @@ def read_job_status(path: Path) -> JobStatus:
         found = read_json(path)
     except StoreError:
         return JobStatus()
-    names = {field.name for field in dataclasses.fields(JobStatus)}
-    known = isinstance(found, dict) and found.keys() <= names
-    return JobStatus(**found) if known else JobStatus()
+    return JobStatus(**found) if _is_status(found) else JobStatus()
+
+
+def _is_status(found: Any) -> bool:
+    kinds = {field.name: field.type for field in dataclasses.fields(JobStatus)}
+    if not isinstance(found, dict) or not found.keys() <= kinds.keys():
+        return False
+    if not all(isinstance(value, _accept(kinds[name])) for name, value in found.items()):
+        return False
+    try:
+        then = datetime.datetime.fromisoformat(found.get("updated") or _now())
+    except ValueError:
+        return False
+    return then.tzinfo is not None
+
+
+def _accept(kind: Any) -> Any:
+    """What JSON may have for a field: a whole number is a float too."""
+    return int | float if kind is float else kind
 
 
 def change_status(path: Path, **changes: Any) -> None:
