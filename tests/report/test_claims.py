@@ -207,6 +207,14 @@ def test_trainings_that_were_cut_short_are_named():
     assert "iterations" not in claims["fewer-bistable"].judge(make_tables((6, {}), (6, LONG))).ours
 
 
+def test_how_many_learn_is_not_judged_on_trainings_that_were_cut_short():
+    tables = make_tables((6, {}), (6, LONG | FAILS | {"num_iterations": 100}))
+    findings = judge_claims(tables)
+    assert claims["equal-shares"].judge(tables).verdict == DISAGREES
+    assert findings["equal-shares"].verdict == UNTESTED
+    assert findings["bistable-solve"].verdict == AGREES
+
+
 def test_every_claim_has_a_case():
     learning = {"fast-learning", "short-spread", "long-struggle"}
     assert {name for name, _, _ in CASES} | learning == set(claims)

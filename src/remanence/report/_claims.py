@@ -20,10 +20,14 @@ UNDECIDED = "undecided"
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What we found, in words, and whether it agrees; None where there is too little to tell."""
+    """What we found, in words, and whether it agrees; None where there is too little to tell.
+
+    `cut` says that some of the models were trained for fewer iterations than the paper's.
+    """
 
     ours: str
     agrees: bool | None
+    cut: bool = False
 
     @property
     def verdict(self) -> str:
@@ -36,12 +40,17 @@ Judge = Callable[[Tables], Finding]
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, where it stands, and the rule by which ours is said to agree."""
+    """A sentence of the paper, where it stands, and the rule by which ours is said to agree.
+
+    A claim about `how_many` models learn something cannot be tested on trainings that were cut
+    short; one about what models do that have learned can.
+    """
 
     sentence: str
     place: str
     rule: str
     judge: Judge
+    how_many: bool = False
 
 
 claims: Registry[Claim] = Registry("claim")
@@ -54,9 +63,12 @@ def judge_claims(tables: Tables) -> dict[str, Finding]:
 
 def _judge(claim: Claim, tables: Tables) -> Finding:
     try:
-        return claim.judge(tables)
+        finding = claim.judge(tables)
     except Exception as error:
         return Finding(f"could not be judged: {type(error).__name__}: {error}", None)
+    if claim.how_many and finding.cut:
+        return dataclasses.replace(finding, agrees=None)
+    return finding
 
 
 def conclude(
@@ -69,8 +81,9 @@ def conclude(
     sizes = [count_rows(group) for group in groups]
     if not any(sizes):
         return Finding("there are no such models in this study", None)
-    words = "; ".join([ours, *_list_cut_trainings(groups)])
-    return Finding(words, bool(agrees) if min(sizes) >= fewest else None)
+    cut = _list_cut_trainings(groups)
+    words = "; ".join([ours, *cut])
+    return Finding(words, bool(agrees) if min(sizes) >= fewest else None, bool(cut))
 
 
 def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:

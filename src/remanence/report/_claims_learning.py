@@ -143,6 +143,7 @@ claims.register(
         PLACE,
         f"σ between models at the end of training is at most {LITTLE_SPREAD}",
         judge_short_spread,
+        how_many=True,
     ),
 )
 claims.register(
@@ -154,6 +155,7 @@ claims.register(
         f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
         f"at least {LARGE_SPREAD}",
         judge_long_struggle,
+        how_many=True,
     ),
 )
 claims.register(
@@ -164,6 +166,7 @@ claims.register(
         PLACE,
         "the shares that solve length 100 differ by at most 15 points",
         judge_equal_shares,
+        how_many=True,
     ),
 )
 claims.register(
@@ -174,6 +177,7 @@ claims.register(
         PLACE,
         "long-trained models time out at length 100 more often than short-trained ones",
         judge_exploration,
+        how_many=True,
     ),
 )
 claims.register(
@@ -183,6 +187,7 @@ claims.register(
         PLACE,
         "more than half of them do not time out at length 100",
         judge_short_arrive,
+        how_many=True,
     ),
 )
 claims.register(
@@ -193,5 +198,6 @@ claims.register(
         PLACE,
         "between a third and two thirds of those that arrive solve length 100",
         judge_halves,
+        how_many=True,
     ),
 )

@@ -99,8 +99,9 @@ def judge_kinds(tables: Tables) -> Finding:
 
 
 def judge_deep_better(tables: Tables) -> Finding:
-    """Mean returns of small and deep minGRUs beyond their training's lengths."""
-    small, deep = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
+    """Mean returns of small and deep minGRUs that learned, beyond their training's lengths."""
+    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
+    small, deep = (_learned(models) for models in groups)
     means = [_average(models, "return_beyond") for models in (small, deep)]
     words = f"mean return beyond length 3: {show(means[0])} (small), {show(means[1])} (deep)"
     return conclude(words, 0 < means[1] - means[0] < FAR, small, deep)
@@ -150,8 +151,16 @@ def _tell_learned(short: Columns, long: Columns) -> str:
     return f"solve what they were trained on: {parts[0]} short-trained, {parts[1]} long-trained"
 
 
-def _register(name: str, sentence: str, rule: str, judge: Judge, place: str = PLACE) -> None:
-    claims.register(name, Claim(sentence, place, rule, judge))
+def _register(
+    name: str,
+    sentence: str,
+    rule: str,
+    judge: Judge,
+    place: str = PLACE,
+    *,
+    how_many: bool = False,
+) -> None:
+    claims.register(name, Claim(sentence, place, rule, judge, how_many))
 
 
 _register(
@@ -159,6 +168,7 @@ _register(
     "Fewer models solve the task when trained on long-horizon […] than on short horizon […]",
     "a smaller share of the long-trained models solves the lengths of its training",
     judge_fewer_learn,
+    how_many=True,
 )
 _register(
     "learned-counts",
@@ -166,6 +176,7 @@ _register(
     "(90/90).",
     "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
     judge_learned_counts,
+    how_many=True,
 )
 _register(
     "mingru-longer",
@@ -220,4 +231,5 @@ _register(
     "length 100",
     judge_simple_first,
     "Introduction",
+    how_many=True,
 )

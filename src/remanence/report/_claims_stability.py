@@ -196,8 +196,8 @@ def _tell_bistable(short: Columns, long: Columns) -> str:
     return f"bistable: {parts[0]} short-trained, {parts[1]} long-trained"
 
 
-def _register(name: str, sentence: str, rule: str, judge: Judge) -> None:
-    claims.register(name, Claim(sentence, PLACE, rule, judge))
+def _register(name: str, sentence: str, rule: str, judge: Judge, *, how_many: bool = False) -> None:
+    claims.register(name, Claim(sentence, PLACE, rule, judge, how_many))
 
 
 _register(
@@ -230,6 +230,7 @@ _register(
     "Fewer models reached bistability in this case [trained on length 100].",
     "a smaller share of the long-trained models is bistable",
     judge_fewer_bistable,
+    how_many=True,
 )
 _register(
     "bistable-counts",
@@ -237,6 +238,7 @@ _register(
     "long one).",
     "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
     judge_bistable_counts,
+    how_many=True,
 )
 _register(
     "short-lasting",
@@ -306,4 +308,5 @@ _register(
     "improved THG.",
     f"a larger share of the short-trained bistable models is certified for every {LENGTH}",
     judge_short_better,
+    how_many=True,
 )
