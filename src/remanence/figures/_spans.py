@@ -71,8 +71,9 @@ def _measure(stretches: Columns) -> float:
 
 
 def _lasts(agent: Columns) -> bool:
+    """Whether it is right from length 2 on; at length 1 the cue is seen at the junction."""
     solved = select_rows(agent, kind="solved", share=1.0)
-    return bool(np.any((solved["low"] == 1) & np.isinf(solved["high"])))
+    return bool(np.any((solved["low"] <= 2) & np.isinf(solved["high"])))
 
 
 def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
