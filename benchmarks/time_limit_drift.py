@@ -1,13 +1,12 @@
 """Why some agents lose what they have learned: the time limit as truncation and as termination.
 
-The same seeds of `tmaze-short` are trained twice: as specified, where a truncated episode is
-bootstrapped from the value of its final observation, and with a time limit that ends an episode for
-good. Their agents are then evaluated far beyond the lengths that they were trained on.
+Seeds of `tmaze-short` whose agents come to dither once they have solved the task are trained twice:
+as specified, where a truncated episode is bootstrapped from the value of its final observation, and
+with a time limit that ends an episode for good.
 """
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tyro
@@ -16,13 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence import envs
-from remanence.cli._progress import show_progress
-from remanence.evaluation import evaluate, measure_stability, name_stability
 from remanence.networks import make_architecture
-from remanence.training import Training, change_config, get_preset, keep_compiled_programs, train
-
-LEARNED = 3.8
-LENGTHS = (100, 1_000_000)
+from remanence.training import PPOConfig, Training, keep_compiled_programs, train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,9 +25,9 @@ class Options:
 
     cell: str = "brc"
     """The recurrent cell."""
-    seeds: tuple[int, ...] = tuple(range(1, 31))
-    """Seeds to train."""
-    num_iterations: int = 100
+    seeds: tuple[int, ...] = (2, 6, 7, 11)
+    """Seeds to train; these lose it with brc."""
+    num_iterations: int = 20
     """Iterations to train for, of the paper's 250."""
     out: Path = Path("benchmarks/records/time_limit_drift.json")
     """Where the record goes."""
@@ -53,56 +47,34 @@ def main(options: Options) -> None:
     keep_compiled_programs()
     environments = {"truncates": envs.TMaze(), "terminates": TerminatingTMaze()}
     trainings = {name: run(env, options) for name, env in environments.items()}
-    found = {name: describe(training) for name, training in trainings.items()}
-    Console().print(tabulate(found))
-    write_record(options, ("remanence", "jax", "optax"), found=found)
+    returns = {name: training.curves["return"] for name, training in trainings.items()}
+    Console().print(tabulate(returns, options))
+    curves = {name: np.round(curve, 3).T.tolist() for name, curve in returns.items()}
+    write_record(options, ("remanence", "jax", "optax"), returns_by_seed=curves)
 
 
 def run(environment: envs.TMaze, options: Options) -> Training:
     """Train for the first iterations of the paper's schedule."""
-    preset = get_preset("tmaze-short")
-    params = envs.make("tmaze", **preset.environment_options)[1]
-    config = change_config(preset.config, {"num_iterations": options.num_iterations})
-    network = make_architecture("tmaze", cell=options.cell)
-    with show_progress(options.num_iterations) as show:
-        return train((environment, params), network, config, options.seeds, on_iteration=show)
-
-
-def describe(training: Training) -> dict[str, Any]:
-    """How the seeds ended, and what their agents do on mazes that they have not seen."""
-    environment = envs.make("tmaze")
-    summary = evaluate(training.agents, environment, LENGTHS).summarize()
-    stability = [
-        name_stability(measure_stability(agent, environment[0]))
-        for agent in training.agents.values()
-    ]
-    monostable = np.array(stability) == "monostable"
-    last = training.curves["return"][-1].astype(float)
-    near, far = (
-        {name: column[summary["length"] == length] for name, column in summary.items()}
-        for length in LENGTHS
+    done = []
+    return train(
+        environment,
+        make_architecture("tmaze", cell=options.cell),
+        PPOConfig(),
+        options.seeds,
+        on_iteration=done.append,
+        should_stop=lambda: len(done) >= options.num_iterations,
     )
-    return {
-        "return while acting, by seed": np.round(last, 3).tolist(),
-        f"agents whose return ended under {LEARNED}": int(np.sum(last < LEARNED)),
-        "σ of the return between agents": round(float(np.std(last)), 3),
-        "bistable agents": int(np.sum(~monostable)),
-        f"agents that solve length {LENGTHS[0]}": int(np.sum(near["outcome"] == "solved")),
-        f"agents that time out at length {LENGTHS[0]}": int(np.sum(near["outcome"] == "timeout")),
-        f"mean return of monostable agents at length {LENGTHS[1]:,}": (
-            round(float(np.mean(far["return"][monostable])), 3) if monostable.any() else None
-        ),
-    }
 
 
-def tabulate(found: dict[str, dict[str, Any]]) -> Table:
-    """A column for each time limit."""
+def tabulate(returns: dict[str, np.ndarray], options: Options) -> Table:
+    """The mean return while acting, in the middle and at the end."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("the time limit")
-    for name in found:
-        table.add_column(name, justify="right")
-    for what in list(next(iter(found.values())))[1:]:
-        table.add_row(what, *(str(numbers[what]) for numbers in found.values()))
+    for column in ("time limit", "iteration", *(f"seed {seed}" for seed in options.seeds)):
+        table.add_column(column, justify="left" if column == "time limit" else "right")
+    for name, curve in returns.items():
+        for iteration in (options.num_iterations // 2, options.num_iterations):
+            numbers = [f"{mean:.2f}" for mean in curve[iteration - 1]]
+            table.add_row(name, str(iteration), *numbers)
     return table
 
 

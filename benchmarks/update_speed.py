@@ -70,6 +70,12 @@ class Options:
     """Cores of the machine; a peer is granted a process on each, none slowing down another."""
     peers: bool = True
     """Whether the PyTorch trainers take part."""
+    parts: tuple[str, ...] = ("seeds", "lookup_tree", "fallback", "trainings")
+    """What to measure."""
+    presets: tuple[str, ...] = ("tmaze-short", "tmaze-long")
+    """Of which whole trainings are."""
+    num_trainings: int = 4
+    """How many of ours, and of plain ones, run at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,11 +247,11 @@ def measure_fallback(options: Options, console: Console) -> dict[str, Any]:
 
 
 def make_contestants(preset_name: str, options: Options) -> dict[str, Contestant]:
-    """Ours and plain with two seeds for each core, the peers with one process for each core."""
+    """Ours and plain with some seeds at once, the peers with one process for each core."""
     learner, params = make_learner(preset_name)
-    cores = options.num_cores
-    ours = start_engine(learner, params, 2 * cores)
-    plain = start_engine(learner, params, 2 * cores, "sequence")
+    count = options.num_trainings
+    ours = start_engine(learner, params, count)
+    plain = start_engine(learner, params, count, "sequence")
 
     def follow(count: int) -> None:
         plain.set_states(ours.get_states())
@@ -253,14 +259,15 @@ def make_contestants(preset_name: str, options: Options) -> dict[str, Contestant
 
     part = options.num_iterations // options.num_repetitions
     contestants = {
-        "ours": Contestant(functools.partial(repeat, ours.iterate), 2 * cores, part),
-        "plain": Contestant(follow, 2 * cores, options.num_plain_iterations),
+        "ours": Contestant(functools.partial(repeat, ours.iterate), count, part),
+        "plain": Contestant(follow, count, options.num_plain_iterations),
     }
     if options.peers and preset_name == "tmaze-short":
         for name, (module, trainer) in PEERS.items():
             make = getattr(importlib.import_module(module), trainer)
             peer = make((learner.environment, params), learner.architecture, learner.config, 1, 1)
-            contestants[name] = Contestant(functools.partial(repeat, peer.iterate), cores, 1)
+            take_turn = functools.partial(repeat, peer.iterate)
+            contestants[name] = Contestant(take_turn, options.num_cores, 1)
     return contestants
 
 
@@ -317,20 +324,28 @@ def tabulate(trainings: dict[str, dict[str, Any]]) -> Table:
     return table
 
 
+def measure_all_trainings(options: Options, console: Console) -> dict[str, Any]:
+    """Whole trainings on short and on long mazes."""
+    trainings = {name: measure_trainings(name, options, console) for name in options.presets}
+    console.print(tabulate(trainings))
+    return trainings
+
+
+MEASUREMENTS = {
+    "seeds": measure_seeds,
+    "lookup_tree": measure_rates,
+    "fallback": measure_fallback,
+    "trainings": measure_all_trainings,
+}
+
+
 def main(options: Options) -> None:
     """Measure, show and record."""
     console = Console()
-    results = {
-        "seeds": measure_seeds(options, console),
-        "lookup_tree": measure_rates(options, console),
-        "fallback": measure_fallback(options, console),
-    }
-    presets = ("tmaze-short", "tmaze-long")
-    trainings = {name: measure_trainings(name, options, console) for name in presets}
-    console.print(tabulate(trainings))
+    results = {name: MEASUREMENTS[name](options, console) for name in options.parts}
     packages = ("remanence", "jax", "jaxlib", "torch", "stable-baselines3", "sb3-contrib")
     packages = packages if options.peers else packages[:3]
-    write_record(options, packages, **results, trainings=trainings)
+    write_record(options, packages, **results)
 
 
 if __name__ == "__main__":

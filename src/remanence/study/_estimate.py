@@ -11,11 +11,12 @@ from remanence.training import get_preset
 
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
 # files; the weights and Adam's moments are most of them.
-CORE_SECONDS_PER_ITERATION = {"tmaze": 0.16, "deep-mingru": 10.0}
+CORE_SECONDS_PER_ITERATION = {"tmaze": 0.12, "deep-mingru": 2.5}
 # Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
 # measured with a small GRU alone.
 SLOWER_PRESETS = {"tmaze-long": 2.5}
-CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 20.0}
+# A guess for the deep network, whose memory takes long to settle.
+CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 300.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
 BYTES_PER_EPISODE = 4.0
