@@ -201,9 +201,9 @@ def test_trainings_that_were_not_finished_are_not_judged():
 def test_trainings_that_were_cut_short_are_named():
     groups = [(6, {}), (6, LONG | {"num_iterations": 100})]
     said = claims["fewer-bistable"].judge(make_tables(*groups)).ours
-    assert said.endswith("; long-trained: 100 of 250 iterations")
+    assert said.endswith(" (long-trained for 100 of 250 iterations)")
     said = claims["deep-below"].judge(make_tables((6, DEEP | {"num_iterations": 30}), (6, BMRU)))
-    assert said.ours.endswith("; deep minGRU: 30 of 250 iterations")
+    assert said.ours.endswith(" (deep minGRU for 30 of 250 iterations)")
     assert "iterations" not in claims["fewer-bistable"].judge(make_tables((6, {}), (6, LONG))).ours
 
 

@@ -151,7 +151,8 @@ def test_one_deadly_job_does_not_take_others_with_it(copy, study, whole):
     class Deadly(Executor):
         """Whoever comes to the GRU dies, with whatever else was at work."""
 
-        def submit(self, fn, /, path, job):
+        def submit(self, fn, /, *args, **kwargs):
+            path, job = args
             submitted.append(job.id)
             future: Future[str] = Future()
             together = len(submitted) <= len(study.jobs)

@@ -82,12 +82,12 @@ def conclude(
     if not any(sizes):
         return Finding("there are no such models in this study", None)
     cut = _list_cut_trainings(groups)
-    words = "; ".join([ours, *cut])
+    words = f"{ours} ({', '.join(cut)})" if cut else ours
     return Finding(words, bool(agrees) if min(sizes) >= fewest else None, bool(cut))
 
 
 def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:
-    """Such as "long-trained: 100 of 250 iterations"."""
+    """Such as "long-trained for 100 of 250 iterations"."""
     kinds = {
         kind
         for group in groups
@@ -100,7 +100,7 @@ def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:
         for number, preset, model in kinds
         if number < PAPER_ITERATIONS
     }
-    return [f"{who}: {number} of {PAPER_ITERATIONS} iterations" for number, who in sorted(cut)]
+    return [f"{who} for {number} of {PAPER_ITERATIONS} iterations" for number, who in sorted(cut)]
 
 
 _TRAINED = {"tmaze-short": "short-trained", "tmaze-long": "long-trained"}
