@@ -44,13 +44,6 @@ def copy(whole, tmp_path) -> Path:
     return shutil.copytree(whole, tmp_path / "study")
 
 
-class NoExecutor(Executor):
-    """Takes no work."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        raise AssertionError("there is nothing left to do")
-
-
 class BrokenAtFirst(Executor):
     """Loses the first so many jobs that are submitted, over all of its openings."""
 
@@ -91,7 +84,11 @@ def test_a_study_from_start_to_end(whole, study):
 
 def test_what_is_done_is_not_done_again(copy, study):
     before = list_times(copy)
-    assert run_study(copy, study, open_executor=lambda: NoExecutor()).finished
+
+    def refuse():
+        raise AssertionError("there is nothing to do for workers")
+
+    assert run_study(copy, study, open_executor=refuse).finished
     assert list_times(copy) == before
 
 

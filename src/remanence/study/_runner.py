@@ -47,7 +47,8 @@ def run_study(
     directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path):
         directory.begin(study)
-        batches = [[job for job in study.jobs if not _is_done(directory, job)]]
+        left = [job for job in study.jobs if not _is_done(directory, job)]
+        batches = [left] if left else []
         deaths: Counter[str] = Counter()
         try:
             while batches:
