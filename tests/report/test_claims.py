@@ -25,7 +25,6 @@ MODEL = {
     "longest": 10**6,
     "outcome_longest": "solved",
     "return_longest": 4.0,
-    "return_beyond": 4.0,
     "learned": True,
     "solves_shorter": True,
     "solves_longer": True,
@@ -36,7 +35,6 @@ FAILS = {
     "outcome": "random",
     "outcome_longest": "random",
     "return_longest": 1.95,
-    "return_beyond": 2.0,
     "solves_longer": False,
     "lasting": "no",
 }
@@ -44,19 +42,40 @@ MONOSTABLE = {"stability": "monostable", "vaa": 0.5}
 LONG = {"preset": "tmaze-long"}
 LINEAR = {"parallelizable": True}
 MINGRU = LINEAR | MONOSTABLE | FAILS | {"model": "mingru", "cell": "mingru"}
-DEEP = MINGRU | {"model": "deep-mingru", "return_beyond": 2.5}
+DEEP = MINGRU | {"model": "deep-mingru"}
 BMRU = LINEAR | {"model": "bmru", "cell": "bmru", "transient": 1.0}
 KINDS = (MINGRU, DEEP, BMRU)
 LONG_KINDS = tuple(kind | LONG for kind in KINDS)
+EARLY = {"mingru": 2.0, "deep-mingru": 2.9}  # return at length 10
 TIMES_OUT = {"outcome": "timeout", "outcome_longest": "timeout", "return_longest": 0.0}
 
 
 def make_tables(*groups, curves=None):
     """Tables of models, each group as (number, changes to MODEL), and of curves if given."""
     rows = [MODEL | changes for number, changes in groups for _ in range(number)]
+    rows = [row | {"seed": seed} for seed, row in enumerate(rows)]
     assert set(MODEL) == set(MODEL_COLUMNS)
     models = {name: np.array([row[name] for row in rows]) for name in MODEL}
-    return {"models": models, "curves": make_curves(**(curves or {}))}
+    return {
+        "models": models,
+        "outcomes": make_outcomes(rows),
+        "curves": make_curves(**(curves or {})),
+    }
+
+
+def make_outcomes(rows):
+    """Returns at length 10 and at the longest."""
+    found = [
+        (row["job"], row["seed"], length, value)
+        for row in rows
+        for length, value in (
+            (2, 4.0),
+            (10, row.get("early", EARLY.get(row["model"], 4.0))),
+            (row["longest"], row["return_longest"]),
+        )
+    ]
+    names = ("job", "seed", "length", "return")
+    return {name: np.array([row[index] for row in found]) for index, name in enumerate(names)}
 
 
 def make_curves(**ends):
@@ -151,9 +170,13 @@ CASES = [
     ("kinds", [(6, MINGRU), (6, BMRU)], AGREES),
     ("kinds", [(6, MINGRU), (6, BMRU | MONOSTABLE)], DISAGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP)], AGREES),
-    ("deep-better", [(6, MINGRU), (6, DEEP | {"return_beyond": 1.9})], DISAGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 1.9})], DISAGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 4.0, "return_longest": 4.0})], DISAGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP | {"longest": 10**4, "return_longest": 0.0})], AGREES),
+    ("deep-better", [(6, MINGRU), (6, DEEP | {"learned": False})], UNTESTED),
     ("deep-below", [(6, DEEP), (6, BMRU)], AGREES),
     ("deep-below", [(6, DEEP | {"return_longest": 3.9}), (6, BMRU)], DISAGREES),
+    ("deep-below", [(6, DEEP | {"longest": 10**4, "early": 3.5}), (6, BMRU)], DISAGREES),
     ("simple-first", [(6, {}), (3, LONG), (3, LONG | FAILS)], AGREES),
     ("simple-first", [(6, FAILS), (6, LONG)], DISAGREES),
 ]

@@ -28,7 +28,7 @@ class IdleMap(eqx.Module):
     input: Float[Array | np.ndarray, " input"]
 
     def __call__(self, state: State) -> State:
-        cell, input = jax.tree.map(_to_jax, (self.cell, self.input))
+        cell, input = to_jax((self.cell, self.input))
         return cell.step(input, state)
 
 
@@ -54,6 +54,13 @@ def cast(tree: Any, dtype: Any) -> Any:
         return leaf.astype(dtype) if isinstance(leaf, Tracer) else np.asarray(leaf, dtype)
 
     return jax.tree.map(convert, tree)
+
+
+def to_jax(tree: Any) -> Any:
+    """`tree` with arrays of JAX for those of NumPy."""
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf, tree
+    )
 
 
 def is_floating(leaf: Any) -> bool:
@@ -142,7 +149,3 @@ def check_starts(step: Step, starts: Any) -> States:
         remedy = f"it must map a state of {state.shape} {state.dtype} to another such state"
         raise InvalidOptionError("step", f"a map to {result.shape} {result.dtype}", remedy)
     return starts
-
-
-def _to_jax(leaf: Any) -> Any:
-    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf

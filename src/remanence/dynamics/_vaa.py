@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial.distance import cdist
 
+from remanence.dynamics._linear import find_sole_attractor
 from remanence.dynamics._maps import Starts, States, Step, cast, check_starts, is_floating
 from remanence.dynamics._merging import merge
 from remanence.dynamics._orbits import Orbits, find_orbits, iterate, list_cycle
@@ -32,7 +33,7 @@ class VAA:
 
     `value` is the VAA after M steps, at `final_states`, and `groups` tells which starts ended
     together. `limit` is the VAA of the limit and `num_attractors` the number of cycles there
-    are then; both are None where an orbit did not close. `settled` is whether `value` is that of
+    are then; both are None where that is not known. `settled` is whether `value` is that of
     the limit, as far as can be told: where there is no limit to compare with, that no two
     states that count as different came nearer to each other in the second half of the steps.
     `float32_value` is what float32 makes of `value`, or None where that was not computed.
@@ -68,7 +69,8 @@ def compute_vaa(
     have closed to the bit, within `budget` steps; so starts that end in one cycle in different
     phases differ. It is compared with ε, not with 0: orbits with one limit may stall in
     neighbouring floating point numbers. It is the limit of the program in floating point, and
-    float64 saturates too, from σ(37).
+    float64 saturates too, from σ(37). Layers of linear cells under a constant input have their
+    limit by formula (`find_sole_attractor`), however long it would take to get there.
 
     With `compare_float32` the same is computed by `step32`, by default `step` with its arrays
     cast if it is a PyTree that has any, such as an `IdleMap`. A `SaturationWarning` says where
@@ -80,8 +82,11 @@ def compute_vaa(
     starts = check_starts(step, starts)
     middle, final = _walk(step, starts, num_steps)
     value, settled = _judge(middle, final, tolerance)
-    orbits = find_orbits(step, starts, budget=budget)
-    limit, num_attractors = _compute_limit(step, orbits, tolerance)
+    if find_sole_attractor(step) is not None:
+        limit, num_attractors = 1 / len(starts), 1
+    else:
+        orbits = find_orbits(step, starts, budget=budget)
+        limit, num_attractors = _compute_limit(step, orbits, tolerance)
     settled = settled if limit is None else limit == value
     float32_value = None
     if step32 is None and any(map(is_floating, jax.tree.leaves(step))):

@@ -1,5 +1,7 @@
 """How multistable an agent is: the VAA of its idle map, from the states that the cues leave."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -52,10 +54,12 @@ def measure_stability(
 def name_stability(vaa: VAA) -> str:
     """ "monostable" if all cues end together, else "multistable"; "bistable" of two cues.
 
-    States that are no finite numbers are neither.
+    The limit decides where it is known, else where the last steps led. States that are no finite
+    numbers are neither.
     """
     if not np.isfinite(vaa.final_states).all():
         return "not finite"
-    if len(set(vaa.groups.tolist())) == 1:
+    lowest = 1 / len(vaa.groups)
+    if math.isclose(vaa.value if vaa.limit is None else vaa.limit, lowest):
         return "monostable"
     return "bistable" if len(vaa.groups) == 2 else "multistable"

@@ -4,6 +4,7 @@ from remanence.figures._basins import draw_basins as draw_basins
 from remanence.figures._bifurcation import draw_bifurcation as draw_bifurcation
 from remanence.figures._columns import Columns as Columns
 from remanence.figures._columns import Tables as Tables
+from remanence.figures._columns import average_over as average_over
 from remanence.figures._columns import count_rows as count_rows
 from remanence.figures._columns import keep_rows as keep_rows
 from remanence.figures._columns import select_rows as select_rows

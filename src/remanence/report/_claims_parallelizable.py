@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.figures import Columns, Tables, average_over, count_rows, keep_rows, select_rows
 from remanence.report._claims import (
     Claim,
     Finding,
@@ -22,6 +22,7 @@ PLACE = "THG in parallelizable RNNs"
 PAPER_LEARNED = {"tmaze-short": (90, 90), "tmaze-long": (23, 90)}
 PAPER_MODELS = ("mingru", "deep-mingru", "bmru")
 FAR = 1.0
+LONGEST_SHORT = 3
 
 
 def judge_fewer_learn(tables: Tables) -> Finding:
@@ -102,17 +103,23 @@ def judge_deep_better(tables: Tables) -> Finding:
     """Mean returns of small and deep minGRUs that learned, beyond their training's lengths."""
     groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
     small, deep = (_learned(models) for models in groups)
-    means = [_average(models, "return_beyond") for models in (small, deep)]
-    words = f"mean return beyond length 3: {show(means[0])} (small), {show(means[1])} (deep)"
-    return conclude(words, 0 < means[1] - means[0] < FAR, small, deep)
+    returns = _compare_returns(tables, small, deep)
+    means = [float(np.mean(column)) for column in zip(*returns.values(), strict=True)]
+    small_mean, deep_mean = means or [np.nan, np.nan]
+    reach = f"lengths {min(returns, default=0):,} to {max(returns, default=0):,}"
+    words = f"mean return at {reach}: {show(small_mean)} (small), {show(deep_mean)} (deep)"
+    return conclude(words, 0 < deep_mean - small_mean < FAR, small, deep)
 
 
 def judge_deep_below(tables: Tables) -> Finding:
-    """Deep minGRUs and BMRUs at the longest maze."""
+    """Deep minGRUs and BMRUs at the longest maze that both were evaluated at."""
     deep, bmru = (find_agents(tables, preset="tmaze-short", model=it) for it in _RIVALS)
-    means = [_average(models, "return_longest") for models in (deep, bmru)]
-    words = f"return at the longest: {show(means[0])} (deep minGRU), {show(means[1])} (BMRU)"
-    return conclude(words, means[1] - means[0] >= FAR, deep, bmru)
+    returns = _compare_returns(tables, deep, bmru)
+    longest = max(returns, default=0)
+    deep_return, bmru_return = returns.get(longest, [np.nan, np.nan])
+    shown = f"{show(deep_return)} (deep minGRU), {show(bmru_return)} (BMRU)"
+    words = f"return at length {longest:,}: {shown}"
+    return conclude(words, bmru_return - deep_return >= FAR, deep, bmru)
 
 
 def judge_simple_first(tables: Tables) -> Finding:
@@ -142,8 +149,26 @@ def _learned(models: Columns) -> Columns:
     return select_rows(models, learned=True)
 
 
-def _average(models: Columns, name: str) -> float:
-    return float(np.mean(models[name])) if count_rows(models) else float("nan")
+def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]:
+    """The mean return of each group, at every length beyond 3 that all of them were evaluated at.
+
+    Deep networks may have been evaluated at fewer lengths than small ones.
+    """
+    outcomes = tables["outcomes"]
+    agents = _identify(outcomes)
+    curves = []
+    for models in groups:
+        members = np.isin(agents, _identify(models)) & (outcomes["length"] > LONGEST_SHORT)
+        lengths, means, _ = average_over(keep_rows(outcomes, members), "length", "return")
+        curves.append(dict(zip(lengths.tolist(), means.tolist(), strict=True)))
+    common = sorted(set.intersection(*map(set, curves)))
+    return {length: [curve[length] for curve in curves] for length in common}
+
+
+def _identify(rows: Columns) -> np.ndarray:
+    """Which agent each row is about, as words."""
+    pairs = zip(rows["job"].tolist(), rows["seed"].tolist(), strict=True)
+    return np.array([f"{job} {seed}" for job, seed in pairs], str)
 
 
 def _tell_learned(short: Columns, long: Columns) -> str:

@@ -16,7 +16,7 @@ OUTCOME_COLUMNS = (*IDENTITY, "length", "stability", "return", "outcome")
 LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
 MODEL_COLUMNS = (
     *(*IDENTITY, "stability", "vaa", "length", "outcome", "longest", "outcome_longest"),
-    *("return_longest", "return_beyond", "learned", "solves_shorter", "solves_longer"),
+    *("return_longest", "learned", "solves_shorter", "solves_longer"),
     *("lasting", "transient"),
 )
 YES, NO = "yes", "no"
@@ -103,14 +103,12 @@ def _summarize(preset: str, rows: list[Row]) -> Row:
     trained = [length for length in solved if low <= length <= high]
     if not trained and low == PROBE and probe:
         trained = [probe["length"]]
-    beyond = [row["return"] for row in rows if row["length"] > high]
     return {
         "length": probe.get("length", PROBE),
         "outcome": probe.get("outcome", ""),
         "longest": rows[-1]["length"] if rows else 0,
         "outcome_longest": rows[-1]["outcome"] if rows else "",
         "return_longest": rows[-1]["return"] if rows else np.nan,
-        "return_beyond": float(np.mean(beyond)) if beyond else np.nan,
         "learned": bool(trained) and all(solved[length] for length in trained),
         "solves_shorter": all(solved[length] for length in solved if length < PROBE),
         "solves_longer": all(solved[length] for length in solved if length > PROBE),

@@ -67,12 +67,18 @@ def _is_trained(directory: StudyDirectory, job: Job) -> bool:
 
 
 def _evaluate(directory: StudyDirectory, job: Job, report: Report) -> None:
-    del report
     path = directory.table_path("evaluations", job)
     if path.exists():
         return
     run = directory.open_run(job)
-    episodes = evaluate(run.load_agents(), run.load_environment(), job.lengths).episodes
+    report.tell(agent=1)
+    found = evaluate(
+        run.load_agents(),
+        run.load_environment(),
+        job.lengths,
+        on_progress=lambda done, total: report.tell(agent=min(done + 1, total)),
+    )
+    episodes = found.episodes
     write_table(path, _label(job, len(episodes["agent"])) | _rename_agents(episodes))
 
 
@@ -104,7 +110,7 @@ def _certify(directory: StudyDirectory, job: Job, report: Report) -> None:
         report.tell(agent=number)
         file = directory.certificate_path(job, seed)
         if not file.exists():
-            certify(agent, env).save(file)
+            certify(agent, env, budget=job.budget).save(file)
         rows.append(record_certificate(seed, read_json(file)))
     write_table(path, _label(job, len(rows)) | collect_rows(rows))
 

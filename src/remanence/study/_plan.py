@@ -7,6 +7,7 @@ from typing import Any
 from remanence import envs
 from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
+from remanence.evaluation import BUDGET
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
 from remanence.training import PPOConfig, change_config, get_preset
 
@@ -17,7 +18,8 @@ PLAIN_NETWORK = "tmaze"
 class Job:
     """One training of several seeds, and the lengths that its agents are then evaluated at.
 
-    `changes` are numbers of the preset's PPO that differ from the paper's.
+    `budget` is the number of steps that a certificate may take, `changes` are numbers of the
+    preset's PPO that differ from the paper's.
     """
 
     id: str
@@ -27,12 +29,14 @@ class Job:
     seeds: Sequence[int]
     num_iterations: int
     lengths: Sequence[int]
+    budget: int = BUDGET
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
 
     def __post_init__(self):
         for option in ("seeds", "lengths"):
             _check_numbers(option, getattr(self, option), lowest=0 if option == "seeds" else 1)
             object.__setattr__(self, option, tuple(getattr(self, option)))
+        _check_numbers("budget", [self.budget], lowest=1)
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
         object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
-from remanence.evaluation import space_lengths
+from remanence.evaluation import BUDGET, space_lengths
 from remanence.study._plan import PLAIN_NETWORK, Job, Study, name_job
 
 _PROFILES = Path(__file__).parent / "profiles"
@@ -19,6 +19,8 @@ _TRAINING_KEYS = (
     "seeds",
     "seeds_per_job",
     "num_iterations",
+    "lengths",
+    "budget",
     "changes",
 )
 
@@ -56,13 +58,14 @@ def _read_profile(path: Path) -> Study:
 
 
 def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[Job]:
-    optional = ("network", "seeds_per_job", "changes")
+    optional = ("network", "seeds_per_job", "lengths", "budget", "changes")
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", len(seeds))
     if not isinstance(size, int) or size < 1:
         raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
     network = training.get("network", PLAIN_NETWORK)
+    lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
     for preset in training["presets"]:
         for cell in training["cells"]:
             for start in range(0, len(seeds), size):
@@ -76,6 +79,7 @@ def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[
                     seeds=batch,
                     num_iterations=training["num_iterations"],
                     lengths=lengths,
+                    budget=training.get("budget", BUDGET),
                     changes=training.get("changes", {}),
                 )
 
