@@ -57,7 +57,7 @@ def _write_job(path: Path, job: dict) -> None:
     write_table(path / "evaluations" / f"{name}.parquet", _list_episodes(preset, cell))
     kinds = np.array(["bistable" if remembers(cell, it) else "monostable" for it in SEEDS])
     vaa = np.where(kinds == "bistable", 1.0, 0.5)
-    columns = {"seed": np.array(SEEDS), "vaa": vaa, "stability": kinds}
+    columns = {"seed": np.array(SEEDS), "vaa": vaa, "vaa_limit": vaa, "stability": kinds}
     write_table(path / "stability" / f"{name}.parquet", columns)
     spans = [reach(preset, cell, seed) for seed in SEEDS]
     verdicts = ["every length" if span == (1, np.inf) else "some lengths" for span in spans]

@@ -20,6 +20,7 @@ MODEL = {
     "seed": 0,
     "stability": "bistable",
     "vaa": 1.0,
+    "vaa_limit": 1.0,
     "length": 100,
     "outcome": "solved",
     "longest": 10**6,

@@ -7,13 +7,14 @@ import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from remanence._registry import Registry
 from remanence.cli import main
 from remanence.figures import StudyFigure, registry
 from remanence.report import _page, claims, write_report
-from remanence.store import write_json
+from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, write_study
 
 VOID = {"meta", "img", "br"}
@@ -126,6 +127,21 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     assert "tmaze-long-gru: no states of seed 2 (" in page.text
     # Learning curves of all four jobs are still there, and so is a figure of each kind.
     assert sum(it.startswith("data:") for it in page.references) == 6
+
+
+def test_what_is_not_settled_is_told(study, one_figure):
+    path = study / "stability" / "tmaze-short-gru.parquet"
+    changed = {"vaa": np.ones(len(SEEDS)), "vaa_limit": np.where(np.array(SEEDS) == 1, 0.5, np.nan)}
+    write_table(path, read_table(path) | changed)
+    path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
+    certificate = read_json(path)
+    certificate["bitwise"] |= {"solved": None, "optimal": None}
+    certificate["bitwise"]["cues"][0]["transient"] = None
+    write_json(path, certificate)
+    text = write_report(study).path.read_text()
+    assert text.count("1.0 → 0.5</td>") == 1
+    cells = ("undecided", "undecided", "none", "open / 3", "open", "proved")
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in text
 
 
 def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):

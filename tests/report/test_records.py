@@ -79,7 +79,8 @@ def test_seeds_that_a_table_lacks_are_named(study):
 
 def test_a_table_without_a_needed_column_is_named(study):
     path = study / "stability" / "tmaze-short-gru.parquet"
-    write_table(path, {"seed": np.array(SEEDS), "vaa": np.ones(len(SEEDS))})
+    ones = np.ones(len(SEEDS))
+    write_table(path, {"seed": np.array(SEEDS), "vaa": ones, "vaa_limit": ones})
     (problem,) = read_records(study).problems
     assert "no column 'stability'" in problem
 

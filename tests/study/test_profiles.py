@@ -19,7 +19,8 @@ def test_profiles_reach_from_2_to_a_million_and_survive_json(profile):
     assert (study.name, study.profile) == ("tmaze", profile)
     assert study.note
     for job in study.jobs:
-        assert (min(job.lengths), max(job.lengths)) == (2, 10**6)
+        brief = (profile, job.network) == ("laptop", "deep-mingru")
+        assert (min(job.lengths), max(job.lengths)) == (2, 10**4 if brief else 10**6)
         assert 100 in job.lengths
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
 
@@ -40,6 +41,15 @@ def test_the_paper_s_study_is_the_paper_s():
     ids = [job.id for job in study.jobs]
     assert ids[0] == "tmaze-short-gru"
     assert ids[-1] == "tmaze-long-deep-mingru-s21-30"
+
+
+def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
+    laptop, paper = (load_profile("tmaze", name) for name in ("laptop", "paper"))
+    small, deep = laptop.jobs[:-1], laptop.jobs[-1]
+    assert list(small) == [job for job in paper.jobs if job.network == "tmaze"]
+    assert (deep.id, deep.budget) == ("tmaze-short-deep-mingru", 100_000)
+    # Else small and deep networks could not be compared.
+    assert set(deep.lengths) < set(small[0].lengths)
 
 
 def test_estimates_grow_with_what_is_to_be_done():
@@ -68,6 +78,8 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
         ("[1, 2]", '"1-2"', "a table of first, last"),
         ("[2, 100]", "[0]", "of 1 or more"),
+        ("num_iterations = 3", "num_iterations = 3\nbudget = 0", "budget = 0"),
+        ("num_iterations = 3", "num_iterations = 3\nlengths = [0]", "lengths = [0]"),
         ("[2, 100]", '{ shortest = "2", longest = 3 }', "shortest = '2'"),
         ('["gru", "bmru"]', '"gru"', "give a list"),
         ('["gru", "bmru"]', '["gru", "gru"]', "it is there twice"),

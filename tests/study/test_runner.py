@@ -188,9 +188,18 @@ def test_another_plan_is_refused(copy, study):
         run_here(copy, other)
 
 
+# Who runs the tests may ignore Ctrl-C, and their children would inherit that.
+PROGRAM = """
+import signal
+from remanence.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
 def begin(out: Path, profile: Path) -> subprocess.Popen[bytes]:
     """`remanence reproduce` as a process of its own, at work in others."""
-    command = [sys.executable, "-m", "remanence.cli", "reproduce", "tmaze"]
+    command = [sys.executable, "-c", PROGRAM, "reproduce", "tmaze"]
     command += ["--profile", write_profile(profile), "--out", str(out)]
     source = str(Path(__file__).parents[2] / "src")
     # A cache of its own: a kill may leave a part of a compiled program there.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy as np
 
 from remanence.errors import RemanenceError
 from remanence.evaluation import LengthSet
@@ -169,9 +170,17 @@ def _certify(records: Records, tables: Tables, job: Job) -> list[dict[str, Any]]
     for index, seed in enumerate(models["seed"].tolist()):
         found = records.certificates.get((job["id"], seed))
         if found is not None:
-            stability, vaa = models["stability"][index], models["vaa"][index]
+            vaa = _show_vaa(models["vaa"][index], models["vaa_limit"][index])
+            stability = models["stability"][index]
             rows.append({"seed": seed, "stability": stability, "vaa": vaa, **_tell(found)})
     return rows
+
+
+def _show_vaa(value: float, limit: float) -> str:
+    """After the steps that were taken, and in the limit where that is known to differ."""
+    if np.isnan(value):
+        return "not known"
+    return f"{value:.1f}" if np.isnan(limit) or limit == value else f"{value:.1f} → {limit:.1f}"
 
 
 def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
@@ -185,9 +194,15 @@ def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
         "optimal": _show_lengths(bitwise["optimal"]),
         "failure": f"{failure['kind']} at {failure['length']:,}" if failure else "none",
         "settled": " / ".join(settled),
-        "merge": "never" if bitwise["merge"] is None else f"{bitwise['merge']:,}",
+        "merge": _show_merge(bitwise["merge"], "open" in settled),
         "contraction": contraction["verdict"],
     }
+
+
+def _show_merge(merge: int | None, is_open: bool) -> str:
+    if merge is None:
+        return "open" if is_open else "never"
+    return f"{merge:,}"
 
 
 def _show_lengths(lengths: dict[str, Any] | None) -> str:

@@ -21,7 +21,7 @@ from remanence.store import read_json, read_table
 FORMAT = 1
 NEEDED = {
     "evaluations": ("seed", "length", "return", "end"),
-    "stability": ("seed", "vaa", "stability"),
+    "stability": ("seed", "vaa", "vaa_limit", "stability"),
     "certificates": ("seed", "solved", "optimal", "transient_up", "transient_down"),
     "curves": ("seed", "iteration", "return"),
 }

@@ -15,8 +15,8 @@ TRAINED_LENGTHS = {"tmaze-short": (1, 3), "tmaze-long": (100, 100)}
 OUTCOME_COLUMNS = (*IDENTITY, "length", "stability", "return", "outcome")
 LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
 MODEL_COLUMNS = (
-    *(*IDENTITY, "stability", "vaa", "length", "outcome", "longest", "outcome_longest"),
-    *("return_longest", "learned", "solves_shorter", "solves_longer"),
+    *(*IDENTITY, "stability", "vaa", "vaa_limit", "length", "outcome", "longest"),
+    *("outcome_longest", "return_longest", "learned", "solves_shorter", "solves_longer"),
     *("lasting", "transient"),
 )
 YES, NO = "yes", "no"
@@ -82,11 +82,12 @@ def _list_models(
     identities |= {key: rows[0] for key, rows in by_agent.items()}
     for key, known in sorted(identities.items()):
         identity = {name: known[name] for name in IDENTITY}
-        measured = {name: stability.get(key, {}).get(name) for name in ("vaa", "stability")}
+        measured = stability.get(key, {})
         certified = certificates.get(key, {})
         yield identity | {
-            "stability": measured["stability"] or "",
-            "vaa": np.nan if measured["vaa"] is None else measured["vaa"],
+            "stability": measured.get("stability", ""),
+            "vaa": measured.get("vaa", np.nan),
+            "vaa_limit": measured.get("vaa_limit", np.nan),
             **_summarize(identity["preset"], by_agent.get(key, [])),
             "lasting": _find_lasting(records.certificates.get(key)),
             "transient": _find_transient(certified),
