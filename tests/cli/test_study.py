@@ -22,7 +22,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path, capsys):
     main(["reproduce", "tmaze", "--profile", "laptop", "--out", str(out), "--dry-run"])
     shown = capsys.readouterr().out
     assert "tmaze-long-bmru" in shown
-    assert "306 agents in 11 jobs" in shown
+    assert "310 agents in 11 jobs" in shown
     assert not out.exists()
     main(
         [

@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Sequence
 
+from remanence.evaluation import BUDGET
 from remanence.study._plan import Job
 from remanence.study._status import DONE, RUNNING, StudyStatus
 from remanence.training import get_preset
@@ -13,10 +14,11 @@ from remanence.training import get_preset
 # files; the weights and Adam's moments are most of them.
 CORE_SECONDS_PER_ITERATION = {"tmaze": 0.12, "deep-mingru": 2.5}
 # Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
-# measured with a small GRU alone.
+# measured with small networks alone.
 SLOWER_PRESETS = {"tmaze-long": 2.5}
-# A guess for the deep network, whose memory takes long to settle.
-CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 300.0}
+# With a certificate's usual budget. A deep network's memory takes so long to settle that it uses
+# all of it; measured with a tenth of it, and of the usual lengths.
+CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 500.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
 BYTES_PER_EPISODE = 4.0
@@ -62,7 +64,8 @@ def _estimate_job(job: Job, num_cores: int) -> Estimate:
     rounds = math.ceil(len(job.seeds) / num_cores)
     core_seconds = CORE_SECONDS_PER_ITERATION[network] * SLOWER_PRESETS.get(job.preset, 1.0)
     iterations = job.num_iterations * _compare_work(job) * core_seconds
-    seconds = rounds * iterations + len(job.seeds) * CORE_SECONDS_PER_AGENT[network]
+    per_agent = CORE_SECONDS_PER_AGENT[network] * job.budget / BUDGET
+    seconds = rounds * iterations + len(job.seeds) * per_agent
     per_seed = (
         BYTES_PER_AGENT[network]
         + 2 * len(job.lengths) * BYTES_PER_EPISODE
