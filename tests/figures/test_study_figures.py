@@ -1,5 +1,6 @@
 """Figures of a study show their tables: lines, bars and marks are read back and counted."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,24 @@ def test_spans_have_a_row_for_every_agent_and_an_arrow_for_ever():
         assert len(rows) == len(MODELS) * len(SEEDS)
         names = [label.get_text().split("\n")[:2] for label in axes.get_yticklabels()]
         assert names == [["GRU", "2 of 3"], ["deep minGRU", "0 of 3"], ["own", "2 of 3"]]
+
+
+def test_spans_too_fine_to_see_are_drawn_as_shades_of_their_share():
+    lengths = TABLES["lengths"]
+    agent = {name: column[:1] for name, column in select_rows(lengths, kind="solved").items()}
+    low = np.arange(2.0, 20_000, 2)
+    rows = {name: np.repeat(column, len(low)) for name, column in agent.items()}
+    rows |= {"low": low, "high": low, "share": np.ones(len(low))}
+    (axes,) = draw("spans", TABLES | {"lengths": rows}).axes
+    bars = [(bar.get_x(), bar.get_width(), bar.get_alpha() / 0.35) for bar in axes.patches]
+    assert len(bars) < 600
+    covered = sum(width * share for _, width, share in bars)
+    assert covered == pytest.approx(0.9 * len(low))
+    # The first ones can be seen one by one, and the last ones are every other length.
+    np.testing.assert_allclose(bars[:20], [(it - 0.45, 0.9, 1.0) for it in low[:20]])
+    assert bars[-2][2] == pytest.approx(0.45, abs=0.01)
+    for (start, width, _), (following, _, _) in itertools.pairwise(bars):
+        assert start + width < following
 
 
 def test_a_training_that_was_not_run_has_no_panel():

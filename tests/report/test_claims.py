@@ -146,6 +146,8 @@ CASES = [
     ("halves", [(6, {}), (1, FAILS)], DISAGREES),
     ("fewer-learn", [(6, BMRU), (6, BMRU | LONG | {"learned": False})], AGREES),
     ("fewer-learn", [(6, BMRU), (6, BMRU | LONG)], DISAGREES),
+    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG), (9, DEEP | {"learned": False})], DISAGREES),
+    ("fewer-learn", [(6, DEEP), (6, BMRU | LONG)], UNTESTED),
     (
         "learned-counts",
         [(30, it) for it in KINDS]

@@ -1,5 +1,7 @@
 """The lengths at which every agent is certified to act right, a row for each agent."""
 
+from collections.abc import Iterator
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
@@ -15,6 +17,7 @@ from remanence.figures._style import GREY, STYLE, make_figure
 RIGHT_END = 1e7
 SHADES = {"solved": 0.35, "optimal": 1.0}
 GAP_ROWS = 1.5
+FINEST = 10**0.01  # a hundredth of a decade is about a dot in print
 
 
 def draw_spans(tables: Tables) -> Figure:
@@ -82,14 +85,27 @@ def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
         mark = "x" if np.any(agent["kind"] == "solved") else "$?$"
         axes.plot(1, row, marker=mark, color=GREY, markersize=3, markeredgewidth=0.7)
     for kind, shade in SHADES.items():
-        stretches = select_rows(agent, kind=kind)
-        # A length is a whole number, and its bar reaches half-way to its neighbours.
-        low, high = stretches["low"] - 0.45, np.minimum(stretches["high"], RIGHT_END) + 0.45
-        for left, right, share in zip(low, high, stretches["share"], strict=True):
+        for left, right, share in _list_bars(select_rows(agent, kind=kind)):
             axes.barh(row, right - left, 0.8, left, color=colour, alpha=shade * share)
     endless = keep_rows(agent, np.isinf(agent["high"]) & (agent["kind"] == "solved"))
     if count_rows(endless):
         axes.plot(RIGHT_END, row, ">", color=colour, markersize=3, clip_on=False)
+
+
+def _list_bars(stretches: Columns) -> Iterator[tuple[float, float, float]]:
+    """Ends and share of each bar; stretches that nobody could tell apart are one, as a shade."""
+    # A length is a whole number, and its bar reaches half-way to its neighbours.
+    low, high = stretches["low"] - 0.45, np.minimum(stretches["high"], RIGHT_END) + 0.45
+    left = right = covered = 0.0
+    for start, end, share in sorted(zip(low, high, stretches["share"], strict=True)):
+        if left and end > FINEST * left:
+            yield left, right, covered / (right - left)
+            left = 0.0
+        if not left:
+            left, covered = start, 0.0
+        right, covered = end, covered + share * (end - start)
+    if left:
+        yield left, right, covered / (right - left)
 
 
 def _find_colour(agent: Columns) -> str:

@@ -26,8 +26,10 @@ LONGEST_SHORT = 3
 
 
 def judge_fewer_learn(tables: Tables) -> Finding:
-    """Shares of both trainings that solve what they were trained on."""
-    short, long = _find_both(tables, parallelizable=True)
+    """Shares of both trainings that solve what they were trained on, of networks that had both."""
+    both = _find_both(tables, parallelizable=True)
+    shared = np.intersect1d(*(models["model"] for models in both))
+    short, long = (keep_rows(models, np.isin(models["model"], shared)) for models in both)
     agrees = share(long, "learned") < share(short, "learned")
     return conclude(_tell_learned(short, long), agrees, short, long)
 
@@ -191,7 +193,8 @@ def _register(
 _register(
     "fewer-learn",
     "Fewer models solve the task when trained on long-horizon […] than on short horizon […]",
-    "a smaller share of the long-trained models solves the lengths of its training",
+    "of networks that had both trainings, a smaller share of the long-trained models solves the "
+    "lengths of its training",
     judge_fewer_learn,
     how_many=True,
 )
