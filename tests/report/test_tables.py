@@ -79,6 +79,18 @@ def test_lengths_are_those_of_the_certificates(tables):
     assert (agent["low"].item(), agent["high"].item()) == (1, 50)
 
 
+def test_what_is_known_of_an_undecided_agent_is_kept(tmp_path):
+    study = write_study(tmp_path)
+    path = study / "certificates" / "tmaze-short-gru" / "seed-6.json"
+    found = read_json(path)
+    found["bitwise"]["solved"] = None
+    write_json(path, found)
+    lengths = derive_tables(read_records(study))["lengths"]
+    agent = select_rows(lengths, job="tmaze-short-gru", seed=6)
+    assert agent["kind"].tolist() == ["optimal", ""]
+    assert agent["high"].tolist() == [50, 1]
+
+
 def test_the_typical_agent_has_the_median_transient(tables):
     # The bistable GRUs 1 to 4 have transients of 10 to 40 steps.
     assert choose_typical(tables["models"], "tmaze-short")["seed"].item() == 2

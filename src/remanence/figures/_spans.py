@@ -61,14 +61,16 @@ def _draw_training(axes: Axes, panel: Columns) -> None:
 
 
 def _sort_agents(group: Columns) -> list[int]:
-    """Seeds, those first that solve most of the logarithmic axis."""
+    """Seeds, those first that are known to solve most of the logarithmic axis."""
     return sorted(
-        set(group["seed"].tolist()),
-        key=lambda seed: -_measure(select_rows(group, seed=seed, kind="solved")),
+        set(group["seed"].tolist()), key=lambda seed: -_measure(select_rows(group, seed=seed))
     )
 
 
-def _measure(stretches: Columns) -> float:
+def _measure(agent: Columns) -> float:
+    # What is done without waste is solved too, and may be all that is known.
+    kind = "optimal" if _is_undecided(agent) else "solved"
+    stretches = select_rows(agent, kind=kind)
     high = np.minimum(stretches["high"], RIGHT_END)
     return float(np.sum(stretches["share"] * np.log((high + 0.5) / (stretches["low"] - 0.5))))
 
@@ -79,11 +81,18 @@ def _lasts(agent: Columns) -> bool:
     return bool(np.any((solved["low"] <= 2) & np.isinf(solved["high"])))
 
 
+def _is_undecided(agent: Columns) -> bool:
+    return bool(np.any(agent["kind"] == ""))
+
+
 def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
     colour = _find_colour(agent)
-    if not count_rows(keep_rows(agent, agent["share"] > 0)):
-        mark = "x" if np.any(agent["kind"] == "solved") else "$?$"
-        axes.plot(1, row, marker=mark, color=GREY, markersize=3, markeredgewidth=0.7)
+    shown = keep_rows(agent, agent["share"] > 0)
+    if _is_undecided(agent):
+        end = 1.5 * min(shown["high"].max(), RIGHT_END) if count_rows(shown) else 1.0
+        axes.plot(end, row, marker="$?$", color=GREY, markersize=3, markeredgewidth=0.7)
+    elif not count_rows(shown):
+        axes.plot(1, row, marker="x", color=GREY, markersize=3, markeredgewidth=0.7)
     for kind, shade in SHADES.items():
         for left, right, share in _list_bars(select_rows(agent, kind=kind)):
             axes.barh(row, right - left, 0.8, left, color=colour, alpha=shade * share)
@@ -120,6 +129,6 @@ def _explain(figure: Figure) -> None:
     ]
     handles += [
         Line2D([], [], marker=mark, color=GREY, linestyle="none", markersize=4, label=words)
-        for mark, words in (("x", "no length"), ("$?$", "undecided"))
+        for mark, words in (("x", "no length"), ("$?$", "undecided beyond"))
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)

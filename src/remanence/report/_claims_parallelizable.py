@@ -27,9 +27,9 @@ LONGEST_SHORT = 3
 
 def judge_fewer_learn(tables: Tables) -> Finding:
     """Shares of both trainings that solve what they were trained on, of networks that had both."""
-    both = _find_both(tables, parallelizable=True)
-    shared = np.intersect1d(*(models["model"] for models in both))
-    short, long = (keep_rows(models, np.isin(models["model"], shared)) for models in both)
+    short, long = _find_both(tables, parallelizable=True)
+    short = keep_rows(short, np.isin(short["model"], long["model"]))
+    long = keep_rows(long, np.isin(long["model"], short["model"]))
     agrees = share(long, "learned") < share(short, "learned")
     return conclude(_tell_learned(short, long), agrees, short, long)
 

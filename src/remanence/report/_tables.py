@@ -137,23 +137,27 @@ def _find_transient(certified: Row) -> float:
 
 
 def _list_lengths(records: Records, model: Row) -> Iterator[Row]:
-    """The stretches of lengths that an agent's certificate is about."""
+    """The stretches of lengths that an agent's certificate is about.
+
+    Where it is undecided which lengths are solved, a row of no kind says so.
+    """
     found = records.certificates.get((model["job"], model["seed"]))
     if found is None:
         return
     identity = {name: model[name] for name in (*IDENTITY, "stability")}
     nothing = identity | {"kind": "", "low": 1.0, "high": 1.0, "share": 0.0}
     decided = {kind: found["bitwise"][kind] for kind in ("solved", "optimal")}
-    if decided["solved"] is None:
-        yield nothing
-        return
     rows = [
         identity | {"kind": kind, "low": low, "high": high, "share": share}
         for kind, lengths in decided.items()
         if lengths is not None
         for low, high, share in list_stretches(LengthSet.from_json(lengths))
     ]
-    yield from rows or [nothing | {"kind": "solved"}]
+    yield from rows
+    if decided["solved"] is None:
+        yield nothing
+    elif not rows:
+        yield nothing | {"kind": "solved"}
 
 
 def list_stretches(lengths: LengthSet) -> Iterator[tuple[float, float, float]]:
