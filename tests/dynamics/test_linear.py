@@ -32,10 +32,11 @@ def test_it_does_not_depend_on_how_slow_the_cell_is():
 
 def test_nothing_is_said_where_the_form_does_not_tell():
     stuck = make_mingru([100.0], [0.5])  # σ(100) is 1, and the state stays what it was
+    broken = [make_mingru([0.0], [drive]) for drive in (np.nan, np.inf)]
     mixed = Stack([MinGRU(2, 3, key=jax.random.key(0)), GRU(3, 3, key=jax.random.key(1))])
     beside = Parallel([MinGRU(2, 3, key=jax.random.key(i)) for i in range(2)])
     below = Stack([make_bmru([0.6], [0.5]), MinGRU(1, 2, key=jax.random.key(0))])
-    for cell in (stuck, mixed, beside, below, make_bmru([0.5], [0.5])):
+    for cell in (stuck, *broken, mixed, beside, below, make_bmru([0.5], [0.5])):
         assert find_sole_attractor(idle_map(cell, IDLE)) is None
     assert find_sole_attractor(affine([[0.5]], [0.0])) is None
 

@@ -140,7 +140,7 @@ def test_what_is_not_settled_is_told(study, one_figure):
     write_json(path, certificate)
     text = write_report(study).path.read_text()
     assert text.count("1.0 → 0.5</td>") == 1
-    cells = ("undecided", "undecided", "none", "open / 3", "open", "proved")
+    cells = ("undecided", "undecided", "not known", "open / 3", "open", "proved")
     assert "".join(f"<td>{cell}</td>" for cell in cells) in text
 
 

@@ -12,8 +12,10 @@ def find_sole_attractor(step: Step) -> Float[np.ndarray, " state"] | None:
     """The state that every orbit tends to, where linear layers leave no other; else None.
 
     A linear cell's state tends to drive / (1 - decay) if each |decay| < 1, wherever it starts. So
-    the layer above sees an input that settles, and its own state settles too. It may take far
-    longer than anyone would wait: the steps of a decay of 1 - 1e-6 are counted in millions.
+    the layer above sees an input that settles, and its own state settles too, as its coefficients
+    are continuous in that input: a cell of one's own that jumps, as a BMRU does, must not be asked
+    about. It may take far longer than anyone would wait: the steps of a decay of 1 - 1e-6 are
+    counted in millions.
     """
     if not isinstance(step, IdleMap) or not is_smooth(step.cell):
         return None
@@ -24,7 +26,7 @@ def find_sole_attractor(step: Step) -> Float[np.ndarray, " state"] | None:
 
 def _settle(cell: AbstractCell, input: Float[Array, " input"]) -> list[State] | None:
     """The states of all layers in the end, the lowest first."""
-    if isinstance(cell, Stack):
+    if type(cell) is Stack:  # one with ways of its own may be anything
         states = []
         for layer in cell.cells:
             settled = _settle(layer, input)
@@ -36,4 +38,5 @@ def _settle(cell: AbstractCell, input: Float[Array, " input"]) -> list[State] | 
     if not isinstance(cell, AbstractLinearCell):
         return None
     decay, drive = cell.coefficients(cell.project(input))
-    return [drive / (1 - decay)] if bool(jnp.all(jnp.abs(decay) < 1)) else None
+    limit = drive / (1 - decay)
+    return [limit] if bool(jnp.all((jnp.abs(decay) < 1) & jnp.isfinite(limit))) else None

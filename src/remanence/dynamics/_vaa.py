@@ -69,8 +69,8 @@ def compute_vaa(
     have closed to the bit, within `budget` steps; so starts that end in one cycle in different
     phases differ. It is compared with ε, not with 0: orbits with one limit may stall in
     neighbouring floating point numbers. It is the limit of the program in floating point, and
-    float64 saturates too, from σ(37). Layers of linear cells under a constant input have their
-    limit by formula (`find_sole_attractor`), however long it would take to get there.
+    float64 saturates too, from σ(37). Of layers of linear cells under a constant input it is that
+    of the map on the real numbers (`find_sole_attractor`), however long it takes to get there.
 
     With `compare_float32` the same is computed by `step32`, by default `step` with its arrays
     cast if it is a PyTree that has any, such as an `IdleMap`. A `SaturationWarning` says where

@@ -54,8 +54,8 @@ def measure_stability(
 def name_stability(vaa: VAA) -> str:
     """ "monostable" if all cues end together, else "multistable"; "bistable" of two cues.
 
-    The limit decides where it is known, else where the last steps led. States that are no finite
-    numbers are neither.
+    The limit decides where it is known, else the VAA itself. The two differ where a memory fades
+    for longer than the steps that were taken. States that are no finite numbers are neither.
     """
     if not np.isfinite(vaa.final_states).all():
         return "not finite"

@@ -24,7 +24,7 @@ def draw_learning(tables: Tables) -> Figure:
             panels = part.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
             for axes, model in zip(panels, models, strict=True):
                 _draw_panel(axes, select_rows(curves, preset=preset, model=model), model)
-            panels[0].set(ylabel="return")
+            panels[0].set(ylabel="return, mean ± 2σ")
             part.supxlabel("iteration of training", fontsize=8)
     return figure
 

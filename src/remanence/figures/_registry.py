@@ -113,9 +113,10 @@ register(
         title="Certified memory of every agent",
         caption="One row for each agent. Its bar covers the lengths at which it is certified to "
         "take the right arm after both cues: dark where it wastes no step, pale where it does. "
-        "Bars that end in an arrow go on for ever; an agent lasts if that is so from length 2 on, "
-        "the shortest at which the cue is not seen at the junction. This is about all lengths "
-        "that there are, not about a sample of them.",
+        "The fainter a bar, the smaller the share of the lengths there. Bars that end in an arrow "
+        "go on for ever; counted are agents that are right at every length from 2 on, the shortest "
+        "at which the cue is not seen at the junction. This is about all lengths that there are, "
+        "not about a sample of them.",
     ),
 )
 register(

@@ -50,7 +50,7 @@ def _draw_training(axes: Axes, panel: Columns) -> None:
             _draw_agent(axes, select_rows(group, seed=seed), top + row)
         forever = sum(_lasts(select_rows(group, seed=seed)) for seed in seeds)
         ticks.append(top + (len(seeds) - 1) / 2)
-        names.append(f"{find_look(MODELS, model).name}\n{forever} of {len(seeds)}\nlast for ever")
+        names.append(f"{find_look(MODELS, model).name}\n{forever} of {len(seeds)}\nright from 2 on")
         top += len(seeds) + GAP_ROWS
     axes.set(xscale="log", xlim=(0.9, RIGHT_END), ylim=(top - GAP_ROWS + 0.2, -1.2))
     axes.set(xlabel="length of the maze (cells)", xticks=10.0 ** np.arange(0, 7))
@@ -90,7 +90,7 @@ def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
     shown = keep_rows(agent, agent["share"] > 0)
     if _is_undecided(agent):
         end = 1.5 * min(shown["high"].max(), RIGHT_END) if count_rows(shown) else 1.0
-        axes.plot(end, row, marker="$?$", color=GREY, markersize=3, markeredgewidth=0.7)
+        axes.plot(end, row, marker="$?$", color="black", markersize=4, markeredgewidth=0.4)
     elif not count_rows(shown):
         axes.plot(1, row, marker="x", color=GREY, markersize=3, markeredgewidth=0.7)
     for kind, shade in SHADES.items():

@@ -51,8 +51,11 @@ def judge_bistable_solve(tables: Tables) -> Finding:
 
 def judge_necessary(tables: Tables) -> Finding:
     """Monostable models, of any kind and training, that are certified for every length."""
-    models = know(select_rows(tables["models"], stability="monostable"), "lasting")
+    every = select_rows(tables["models"], stability="monostable")
+    models = know(every, "lasting")
     words = f"{tell(models, 'lasting', YES)} monostable models are certified for every length"
+    undecided = count_rows(every) - count_rows(models)
+    words += f", and {undecided} more are undecided" if undecided else ""
     return conclude(words, count(models, "lasting", YES) == 0, models)
 
 

@@ -192,11 +192,17 @@ def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
     return {
         "solved": _show_lengths(bitwise["solved"]),
         "optimal": _show_lengths(bitwise["optimal"]),
-        "failure": f"{failure['kind']} at {failure['length']:,}" if failure else "none",
+        "failure": _show_failure(failure, bitwise["solved"]),
         "settled": " / ".join(settled),
         "merge": _show_merge(bitwise["merge"], "open" in settled),
         "contraction": contraction["verdict"],
     }
+
+
+def _show_failure(failure: Mapping[str, Any] | None, solved: Any) -> str:
+    if failure is None:
+        return "not known" if solved is None else "none"
+    return f"{failure['kind']} at {failure['length']:,}"
 
 
 def _show_merge(merge: int | None, is_open: bool) -> str:

@@ -87,13 +87,7 @@ def is_parallelizable(cell: str) -> bool:
     if cell not in cells.registry:
         return False
     # Of the cell only its type matters, so its weights are not drawn.
-    return _is_linear(eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)))
-
-
-def _is_linear(cell: cells.AbstractCell) -> bool:
-    if isinstance(cell, cells.Stack | cells.Parallel):
-        return all(_is_linear(part) for part in cell.cells)
-    return isinstance(cell, cells.AbstractLinearCell)
+    return eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)).linear
 
 
 def _read_status(path: Path, job: Job) -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ class Job:
         for option in ("seeds", "lengths"):
             _check_numbers(option, getattr(self, option), lowest=0 if option == "seeds" else 1)
             object.__setattr__(self, option, tuple(getattr(self, option)))
-        if not _is_whole(self.budget, lowest=1):
+        if not is_whole(self.budget, lowest=1):
             raise InvalidOptionError("budget", self.budget, "use a whole number of 1 or more")
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
@@ -114,11 +114,12 @@ def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None =
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int) -> None:
-    whole = isinstance(numbers, list | tuple) and all(_is_whole(it, lowest) for it in numbers)
+    whole = isinstance(numbers, list | tuple) and all(is_whole(it, lowest) for it in numbers)
     if not whole or not numbers or len(set(numbers)) < len(numbers):
         remedy = f"give whole numbers of {lowest} or more, each one once"
         raise InvalidOptionError(option, numbers, remedy)
 
 
-def _is_whole(number: Any, lowest: int) -> bool:
+def is_whole(number: Any, lowest: int) -> bool:
+    """Whether it is a whole number, and not too small; true and false are none."""
     return isinstance(number, int) and not isinstance(number, bool) and number >= lowest

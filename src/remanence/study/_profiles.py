@@ -1,14 +1,14 @@
 """Studies as files: TOML that a person reads, writes and copies."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
 from remanence.evaluation import BUDGET, space_lengths
-from remanence.study._plan import PLAIN_NETWORK, Job, Study, name_job
+from remanence.study._plan import PLAIN_NETWORK, Job, Study, is_whole, name_job
 
 _PROFILES = Path(__file__).parent / "profiles"
 _STUDY_KEYS = ("name", "profile", "note", "lengths", "trainings")
@@ -62,7 +62,7 @@ def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", len(seeds))
-    if not isinstance(size, int) or size < 1:
+    if not is_whole(size, lowest=1):
         raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
     network = training.get("network", PLAIN_NETWORK)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
@@ -103,7 +103,10 @@ def _read_lengths(given: Any) -> list[int]:
     _check_keys("lengths", given, keys, optional=("per_decade", "also"))
     _check_whole(given, ("shortest", "longest", "per_decade"))
     spaced = space_lengths(given["shortest"], given["longest"], given.get("per_decade", 10))
-    return sorted({*spaced, *given.get("also", [])})
+    also = given.get("also", [])
+    if not isinstance(also, list) or not all(is_whole(length, lowest=1) for length in also):
+        raise InvalidOptionError("also", also, "give a list of whole numbers of 1 or more")
+    return sorted({*spaced, *also})
 
 
 def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()) -> None:
@@ -113,12 +116,46 @@ def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence
     for key in known:
         if key not in found and key not in optional:
             raise InvalidOptionError(key, None, f"{owner} needs it")
-        listed = key in ("presets", "cells", "trainings")
-        if listed and not isinstance(found[key], list):
-            raise InvalidOptionError(key, found[key], "give a list")
+        accepts, remedy = _KINDS.get(key, (_accept_all, ""))
+        if key in found and not accepts(found[key]):
+            raise InvalidOptionError(key, found[key], remedy)
+
+
+def _accept_all(found: Any) -> bool:
+    del found
+    return True
+
+
+def _is_name(found: Any) -> bool:
+    return isinstance(found, str)
+
+
+def _is_list(found: Any) -> bool:
+    return isinstance(found, list)
+
+
+def _is_table(found: Any) -> bool:
+    return isinstance(found, dict)
+
+
+def _lists_names(found: Any) -> bool:
+    return _is_list(found) and all(map(_is_name, found))
+
+
+# Keys whose values are of one kind wherever they stand; all others are checked where they are used.
+_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (_is_name, "give a name"),
+    "profile": (_is_name, "give a name"),
+    "note": (_is_name, "give a sentence"),
+    "network": (_is_name, "give a name"),
+    "presets": (_lists_names, "give a list of names"),
+    "cells": (_lists_names, "give a list of names"),
+    "trainings": (_is_list, "give a list"),
+    "changes": (_is_table, "give a table of PPO's numbers"),
+}
 
 
 def _check_whole(found: Mapping[str, Any], keys: Sequence[str]) -> None:
     for key in keys:
-        if key in found and (not isinstance(found[key], int) or found[key] < 0):
+        if key in found and not is_whole(found[key], lowest=1 if key == "per_decade" else 0):
             raise InvalidOptionError(key, found[key], "use a whole number")
