@@ -12,10 +12,10 @@ def find_sole_attractor(step: Step) -> Float[np.ndarray, " state"] | None:
     """The state that every orbit tends to, where linear layers leave no other; else None.
 
     A linear cell's state tends to drive / (1 - decay) if each |decay| < 1, wherever it starts. So
-    the layer above sees an input that settles, and its own state settles too, as its coefficients
-    are continuous in that input: a cell of one's own that jumps, as a BMRU does, must not be asked
-    about. It may take far longer than anyone would wait: the steps of a decay of 1 - 1e-6 are
-    counted in millions.
+    the layer above sees an input that settles, and its own state settles too. That takes
+    coefficients that are continuous in the input, as a minGRU's are. A BMRU's jump, and nothing is
+    said of it; a cell of one's own is believed not to. To settle may take far longer than anyone
+    would wait: the steps of a decay of 1 - 1e-6 are counted in millions.
     """
     if not isinstance(step, IdleMap) or not is_smooth(step.cell):
         return None

@@ -83,7 +83,7 @@ def compute_vaa(
     middle, final = _walk(step, starts, num_steps)
     value, settled = _judge(middle, final, tolerance)
     if find_sole_attractor(step) is not None:
-        limit, num_attractors = 1 / len(starts), 1
+        limit, num_attractors = _average(np.ones((len(starts), len(starts)), bool)), 1
     else:
         orbits = find_orbits(step, starts, budget=budget)
         limit, num_attractors = _compute_limit(step, orbits, tolerance)

@@ -130,7 +130,8 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
 def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The plan, with blanks for what an older study may not say."""
     blank = dict.fromkeys(("name", "profile", "note", "started", "python"), "")
-    return {**blank, "command": [], "machine": {}, "versions": {}, **plan}
+    begun = str(plan.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
+    return {**blank, "command": [], "machine": {}, "versions": {}, **plan, "started": begun}
 
 
 def _describe_job(records: Records, job: Job) -> dict[str, Any]:
