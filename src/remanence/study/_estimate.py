@@ -17,7 +17,7 @@ CORE_SECONDS_PER_ITERATION = {"tmaze": 0.12, "deep-mingru": 2.5}
 # measured with small networks alone.
 SLOWER_PRESETS = {"tmaze-long": 2.5}
 # With a certificate's usual budget. A deep network's memory takes so long to settle that it uses
-# all of it; measured with a tenth of it, and of the usual lengths.
+# all of it; measured roughly, with a tenth of it and lengths up to a hundredth of the usual.
 CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 500.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
