@@ -2,10 +2,15 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class RemanenceError(Exception):
     """Base of every error that remanence raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By its message alone, as what it was made from is not kept; workers send errors home.
+        return _restore, (type(self), str(self))
 
 
 class InvalidOptionError(RemanenceError, ValueError):
@@ -40,3 +45,9 @@ class StoreError(RemanenceError, OSError):
 
     def __init__(self, path: object, problem: str, remedy: str):
         super().__init__(f"{path}: {problem}; {remedy}.")
+
+
+def _restore(kind: type[RemanenceError], message: str) -> RemanenceError:
+    error = kind.__new__(kind, message)
+    error.args = (message,)
+    return error

@@ -3,6 +3,10 @@
 import csv
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -102,6 +106,9 @@ def test_results_in_every_format(study, capsys, tmp_path, monkeypatch):
         main(["results", str(study), "stability", "--format", format, "--out", str(out)])
         assert out.stat().st_size
     assert read_table(tmp_path / "results.parquet")["vaa"].tolist() == [1.0, 0.5] * 2
+    main(["results", str(study), "certificates", "--format", "json"])
+    spans = [row["solved_span"] for row in json.loads(capsys.readouterr().out)]
+    assert spans == ["inf", 0.0] * 2
     main(["results", str(study), "stability", "--where", "vaa > 2"])
     main(["results", str(study), "stability", "--where", "vaa > 2", "--format", "json"])
     assert capsys.readouterr().out.endswith("[]\n")
@@ -126,3 +133,22 @@ def test_a_mistake_is_told_in_a_sentence(arguments, message, study, capsys, monk
         main(["results", str(study), *arguments])
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_reader_who_leaves_is_no_error(study):
+    command = [sys.executable, "-m", "remanence", "results", str(study), "--format", "csv"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        ended = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 128 + signal.SIGPIPE
+    assert ended.stderr == ""
+
+
+def test_no_worker_is_refused_before_anything_is_written(tmp_path, capsys):
+    out = tmp_path / "study"
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", "tmaze", "--out", str(out), "--workers", "0"])
+    assert stop.value.code == 2
+    assert "--workers = 0" in capsys.readouterr().err
+    assert not out.exists()

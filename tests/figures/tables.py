@@ -21,6 +21,8 @@ def list_agents():
             "cell": cell,
             "parallelizable": linear,
             "seed": seed,
+            "num_iterations": 20 if linear else 250,
+            "transient": 1234.0,
             "stability": "monostable" if linear or seed == 3 else "bistable",
         }
         for preset in PRESETS
@@ -44,7 +46,7 @@ def make_tables():
         for solved in [solves(agent, length)]
     ]
     curves = [
-        agent | {"iteration": iteration, "return": float(iteration * agent["seed"])}
+        agent | {"iteration": iteration, "return": 0.3 * iteration * agent["seed"]}
         for agent in agents
         for iteration in (1, 2, 3)
     ]

@@ -54,6 +54,7 @@ def test_returns_are_means_over_as_many_models_as_the_label_says(figure, linear)
             members = select_rows(outcomes, model=model, stability=stability)
             name = {"gru": "GRU", "deep-mingru": "deep minGRU"}.get(model, model)
             line = lines[f"{name}, {stability} ({len(set(members['seed']))})"]
+            assert (line.get_marker() == "o") == (model != "deep-mingru")
             expected = [
                 np.mean(members["return"][members["length"] == length]) for length in LENGTHS
             ]
@@ -68,14 +69,28 @@ def test_learning_curves_are_mean_and_two_sigma():
     axes = figure.axes[0]
     assert axes.get_title() == "GRU (3)"
     mean = [axes.lines[-1].get_xdata(), axes.lines[-1].get_ydata()]
-    np.testing.assert_allclose(mean, [[1, 2, 3], [2, 4, 6]])
-    # At iteration i the returns are i, 2 i and 3 i: sigma is i sqrt(2/3).
+    np.testing.assert_allclose(mean, [[1, 2, 3], [0.6, 1.2, 1.8]])
+    # At iteration i the returns are 0.3 i, 0.6 i and 0.9 i: sigma is 0.3 i sqrt(2/3).
     edge = axes.collections[0].get_paths()[0].vertices
     for iteration in (1, 2, 3):
         heights = edge[edge[:, 0] == iteration, 1]
-        reach = 2 * iteration * np.sqrt(2 / 3)
-        np.testing.assert_allclose(heights.min(), 2 * iteration - reach, rtol=1e-6)
-        np.testing.assert_allclose(heights.max(), 2 * iteration + reach, rtol=1e-6)
+        reach = 0.6 * iteration * np.sqrt(2 / 3)
+        np.testing.assert_allclose(heights.min(), 0.6 * iteration - reach, rtol=1e-6)
+        np.testing.assert_allclose(heights.max(), 0.6 * iteration + reach, rtol=1e-6)
+
+
+def test_bands_are_cut_at_the_returns_that_exist():
+    curves = TABLES["curves"] | {"return": np.where(TABLES["curves"]["seed"] > 1, 4.0, 0.0)}
+    (band,) = draw("learning", TABLES | {"curves": curves}).axes[0].collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (-0.1, 4.0)
+
+
+def test_models_that_were_trained_for_less_say_so():
+    cut = TABLES["outcomes"] | {"parallelizable": np.ones(len(TABLES["outcomes"]["seed"]), bool)}
+    labels = get_lines(draw("parallelizable", TABLES | {"outcomes": cut}).axes[0])
+    assert "deep minGRU, monostable (3),\n20 iterations" in labels
+    assert "GRU, bistable (2)" in labels
 
 
 def test_transients_are_the_states_of_each_unit_after_each_cue():
@@ -87,6 +102,7 @@ def test_transients_are_the_states_of_each_unit_after_each_cue():
             np.testing.assert_array_equal(line.get_xdata(), range(4))
             np.testing.assert_allclose(line.get_ydata(), (cue - 0.5) * np.arange(4) + unit)
     assert "seed 1" in figure.axes[0].get_title()
+    assert "settles after 1,234 steps" in figure.axes[0].get_title()
 
 
 def test_spans_have_a_row_for_every_agent_and_an_arrow_for_ever():

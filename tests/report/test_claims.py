@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from remanence.report import claims, derive_tables, judge_claims, read_records
-from remanence.report._claims import AGREES, DISAGREES, UNTESTED, Finding, conclude
-from remanence.report._claims_stability import compare_counts
+from remanence.report._claims import (
+    AGREES,
+    DISAGREES,
+    UNTESTED,
+    Finding,
+    compare_counts,
+    conclude,
+)
 from remanence.report._tables import MODEL_COLUMNS
 from remanence.store import read_json, write_json
 from tests.report.stores import write_study
@@ -27,18 +33,20 @@ MODEL = {
     "outcome_longest": "solved",
     "return_longest": 4.0,
     "learned": True,
-    "solves_shorter": True,
-    "solves_longer": True,
+    "solves_shorter": "yes",
+    "solves_longer": "yes",
     "lasting": "yes",
+    "last_miss": 0.0,
     "transient": 10.0,
 }
 FAILS = {
     "outcome": "random",
     "outcome_longest": "random",
     "return_longest": 1.95,
-    "solves_longer": False,
+    "solves_longer": "no",
     "lasting": "no",
 }
+MISSES = {"solves_shorter": "no", "lasting": "no", "last_miss": 10.0}
 MONOSTABLE = {"stability": "monostable", "vaa": 0.5}
 LONG = {"preset": "tmaze-long"}
 LINEAR = {"parallelizable": True}
@@ -65,9 +73,9 @@ def make_tables(*groups, curves=None):
 
 
 def make_outcomes(rows):
-    """Returns at length 10 and at the longest."""
+    """Returns at length 10 and at the longest; 4 is what solving gives."""
     found = [
-        (row["job"], row["seed"], length, value)
+        (row["job"], row["seed"], length, value, "solved" if value == 4 else "random")
         for row in rows
         for length, value in (
             (2, 4.0),
@@ -75,7 +83,7 @@ def make_outcomes(rows):
             (row["longest"], row["return_longest"]),
         )
     ]
-    names = ("job", "seed", "length", "return")
+    names = ("job", "seed", "length", "return", "outcome")
     return {name: np.array([row[index] for row in found]) for index, name in enumerate(names)}
 
 
@@ -94,7 +102,20 @@ def make_curves(**ends):
     return columns | {name: np.full(len(rows), value) for name, value in same.items()}
 
 
+LATE = {"last_miss": 11.0}
+NONLINEAR = tuple({"model": cell, "cell": cell} for cell in ("gru", "brc", "nbrc"))
+
+
+def of_each(*groups):
+    """So many models of each nonlinear cell."""
+    return [(number, cell | changes) for cell in NONLINEAR for number, changes in groups]
+
+
 CASES = [
+    ("correlation", [(6, {}), (6, MONOSTABLE | FAILS)], AGREES),
+    ("correlation", [(6, {}), (6, MONOSTABLE)], DISAGREES),
+    ("correlation", [(6, FAILS), (6, MONOSTABLE)], DISAGREES),
+    ("correlation", [(6, {}), (4, MONOSTABLE | FAILS)], UNTESTED),
     ("monostable-fail", [(6, MONOSTABLE | FAILS)], AGREES),
     ("monostable-fail", [(9, MONOSTABLE | FAILS), (1, MONOSTABLE)], DISAGREES),
     ("monostable-fail", [(4, MONOSTABLE | FAILS)], UNTESTED),
@@ -108,13 +129,15 @@ CASES = [
     ("fewer-bistable", [(3, {}), (3, MONOSTABLE), (6, LONG)], DISAGREES),
     (
         "bistable-counts",
-        [(19, {}), (11, MONOSTABLE), (12, LONG), (18, LONG | MONOSTABLE)],
+        of_each((19, {}), (11, MONOSTABLE), (12, LONG), (18, LONG | MONOSTABLE)),
         AGREES,
     ),
-    ("bistable-counts", [(30, {}), (12, LONG), (18, LONG | MONOSTABLE)], DISAGREES),
-    ("bistable-counts", [(19, {}), (10, MONOSTABLE), (40, LONG)], UNTESTED),
+    ("bistable-counts", of_each((30, {}), (12, LONG), (18, LONG | MONOSTABLE)), DISAGREES),
+    ("bistable-counts", of_each((19, {}), (10, MONOSTABLE), (40, LONG)), UNTESTED),
+    ("bistable-counts", [(57, {}), (33, MONOSTABLE), (90, LONG)], UNTESTED),
     ("fewer-bistable", [(3, {}), (9, {"stability": ""}), (6, LONG)], UNTESTED),
-    ("sufficient", [(10, {}), (1, {"lasting": "no"}), (9, {"learned": False})], AGREES),
+    ("sufficient", [(9, {}), (1, {"lasting": "no"}), (9, {"learned": False})], AGREES),
+    ("sufficient", [(9, {}), (9, LONG | MISSES)], AGREES),
     ("sufficient", [(6, {}), (1, {"lasting": "no"})], DISAGREES),
     ("sufficient", [(6, {"lasting": ""})], UNTESTED),
     ("short-lasting", [(6, {})], AGREES),
@@ -129,15 +152,22 @@ CASES = [
     ("long-monostable", [(6, LONG | MONOSTABLE | FAILS)], UNTESTED),
     ("long-monostable", [(6, LONG | MONOSTABLE)], DISAGREES),
     ("long-longer", [(6, LONG)], AGREES),
-    ("long-longer", [(6, LONG | {"solves_longer": False})], DISAGREES),
-    ("long-shorter", [(6, LONG | {"solves_shorter": False})], AGREES),
-    ("long-shorter", [(6, LONG)], DISAGREES),
+    ("long-longer", [(6, LONG | {"solves_longer": "no"})], DISAGREES),
+    ("long-longer", [(6, LONG | {"solves_longer": ""})], UNTESTED),
+    ("long-shorter", [(6, LONG | MISSES)], AGREES),
+    ("long-shorter", [(6, LONG), (6, LONG | MISSES)], DISAGREES),
+    ("not-guaranteed", [(5, LONG), (1, LONG | MISSES)], AGREES),
+    ("not-guaranteed", [(5, LONG), (6, LONG | MISSES | {"solves_longer": "no"})], DISAGREES),
+    ("misleading-transients", [(4, LONG | MISSES), (3, LONG | MISSES | LATE)], AGREES),
+    ("misleading-transients", [(3, LONG | MISSES), (3, LONG | MISSES | LATE)], DISAGREES),
+    ("misleading-transients", [(9, LONG), (3, LONG | MISSES)], UNTESTED),
     ("slow-transients", [(6, {}), (6, LONG | {"transient": 30.0})], AGREES),
     ("slow-transients", [(6, {}), (6, LONG | {"transient": 15.0})], DISAGREES),
     ("short-better", [(6, {}), (6, LONG | FAILS)], AGREES),
     ("short-better", [(6, {}), (6, LONG)], DISAGREES),
-    ("equal-shares", [(3, {}), (3, FAILS), (3, LONG), (3, LONG | FAILS)], AGREES),
-    ("equal-shares", [(6, {}), (3, LONG), (3, LONG | FAILS)], DISAGREES),
+    ("equal-shares", [(15, {}), (15, FAILS), (15, LONG), (15, LONG | FAILS)], AGREES),
+    ("equal-shares", [(30, {}), (15, LONG), (15, LONG | FAILS)], DISAGREES),
+    ("equal-shares", [(29, {}), (15, LONG), (15, LONG | FAILS)], UNTESTED),
     ("exploration", [(6, {}), (4, LONG), (2, LONG | {"outcome": "timeout"})], AGREES),
     ("exploration", [(6, {}), (6, LONG)], DISAGREES),
     ("short-arrive", [(4, FAILS), (2, {"outcome": "timeout"})], AGREES),
@@ -159,7 +189,7 @@ CASES = [
     ("learned-counts", [(30, it) for it in (*KINDS, *LONG_KINDS)], DISAGREES),
     ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG)], AGREES),
     ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG | {"outcome_longest": "solved"})], DISAGREES),
-    ("mingru-shorter", [(6, MINGRU | LONG | {"solves_shorter": False})], AGREES),
+    ("mingru-shorter", [(6, MINGRU | LONG | MISSES)], AGREES),
     ("mingru-shorter", [(6, MINGRU | LONG)], DISAGREES),
     ("mingru-shorter", [(6, MINGRU | LONG | {"learned": False})], UNTESTED),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG)], AGREES),
@@ -172,6 +202,9 @@ CASES = [
     ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": 2.0})], DISAGREES),
     ("kinds", [(6, MINGRU), (6, BMRU)], AGREES),
     ("kinds", [(6, MINGRU), (6, BMRU | MONOSTABLE)], DISAGREES),
+    ("deep-lasting", [(6, MINGRU), (6, DEEP | {"early": 4.0})], AGREES),
+    ("deep-lasting", [(6, MINGRU), (6, DEEP)], DISAGREES),
+    ("deep-lasting", [(6, MINGRU | {"early": 4.0}), (6, DEEP | {"early": 4.0})], DISAGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP)], AGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 1.9})], DISAGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 4.0, "return_longest": 4.0})], DISAGREES),
@@ -201,6 +234,9 @@ def test_verdicts_follow_the_models(name, groups, verdict):
         ("long-struggle", {"tmaze_long": [4.0, 0.0] * 3}, AGREES),
         ("long-struggle", {"tmaze_long": [4.0] * 6}, DISAGREES),
         ("long-struggle", {"tmaze_short": [4.0] * 6}, UNTESTED),
+        ("short-efficient", {"tmaze_short": [4.0] * 6, "tmaze_long": [1.0] * 6}, AGREES),
+        ("short-efficient", {"tmaze_short": [4.0] * 6, "tmaze_long": [4.0] * 6}, DISAGREES),
+        ("short-efficient", {"tmaze_short": [4.0] * 6}, UNTESTED),
     ],
 )
 def test_verdicts_follow_the_curves(name, curves, verdict):
@@ -234,7 +270,7 @@ def test_trainings_that_were_cut_short_are_named():
 
 
 def test_how_many_learn_is_not_judged_on_trainings_that_were_cut_short():
-    tables = make_tables((6, {}), (6, LONG | FAILS | {"num_iterations": 100}))
+    tables = make_tables((30, {}), (30, LONG | FAILS | {"num_iterations": 100}))
     findings = judge_claims(tables)
     assert claims["equal-shares"].judge(tables).verdict == DISAGREES
     assert findings["equal-shares"].verdict == UNTESTED
@@ -242,7 +278,7 @@ def test_how_many_learn_is_not_judged_on_trainings_that_were_cut_short():
 
 
 def test_every_claim_has_a_case():
-    learning = {"fast-learning", "short-spread", "long-struggle"}
+    learning = {"fast-learning", "short-spread", "long-struggle", "short-efficient"}
     assert {name for name, _, _ in CASES} | learning == set(claims)
 
 

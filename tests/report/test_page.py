@@ -113,7 +113,7 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     write_json(study / "status" / "tmaze-long-bmru.json", failed)
     for table in ("evaluations", "stability", "certificates"):
         (study / table / "tmaze-long-bmru.parquet").unlink()
-    (study / "evaluations" / "tmaze-short-gru.parquet").write_bytes(b"torn")
+    (study / "evaluations" / "tmaze-short-bmru.parquet").write_bytes(b"torn")
     for seed in SEEDS:
         agent = study / "runs" / "tmaze-long-gru" / "agents" / f"seed-{seed}.safetensors"
         agent.write_bytes(b"torn")
@@ -123,7 +123,7 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     assert "tmaze-long-bmru failed." in page.text
     assert "MemoryError: no room" in page.text
     assert "tmaze-long-bmru: no evaluations, no stability, no certificates." in page.text
-    assert "tmaze-short-gru: no evaluations (" in page.text
+    assert "tmaze-short-bmru: no evaluations (" in page.text
     assert "tmaze-long-gru: no states of seed 2 (" in page.text
     # Learning curves of all four jobs are still there, and so is a figure of each kind.
     assert sum(it.startswith("data:") for it in page.references) == 6

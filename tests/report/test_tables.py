@@ -49,8 +49,9 @@ def test_models_sum_up_each_agent(tables):
         assert row["length"] == 100
         assert row["outcome"] == ("solved" if low <= 100 <= high else "random")
         assert row["outcome_longest"] == ("solved" if high == np.inf else "random")
-        assert row["solves_shorter"] == (low == 1 and high > 30)
-        assert row["solves_longer"] == (high == np.inf)
+        assert row["solves_shorter"] == ("yes" if low == 1 and high >= 99 else "no")
+        assert row["solves_longer"] == ("yes" if high == np.inf else "no")
+        assert row["last_miss"] == (low - 1 if low > 1 else 0 if high >= 99 else 99)
         trained = (2, 3) if row["preset"] == "tmaze-short" else (100,)
         assert row["learned"] == all(low <= length <= high for length in trained)
         assert row["lasting"] == ("yes" if (low, high) == (1, np.inf) else "no")
@@ -69,6 +70,33 @@ def test_an_agent_lasts_if_it_is_right_from_length_two_on(tmp_path, listed, runs
     write_json(path, found)
     models = derive_tables(read_records(study))["models"]
     assert select_rows(models, job="tmaze-short-gru", seed=1)["lasting"].item() == lasting
+
+
+def test_failures_between_the_evaluated_lengths_count(tmp_path):
+    study = write_study(tmp_path)
+    path = study / "certificates" / "tmaze-long-bmru" / "seed-1.json"
+    found = read_json(path)
+    found["bitwise"]["solved"] = {"listed": 76, "period": 1, "runs": [[1, 73], [76, 76]]}
+    write_json(path, found)
+    row = select_rows(derive_tables(read_records(study))["models"], job="tmaze-long-bmru", seed=1)
+    assert (row["solves_shorter"].item(), row["solves_longer"].item()) == ("no", "yes")
+    assert (row["lasting"].item(), row["last_miss"].item()) == ("no", 75)
+
+
+@pytest.mark.parametrize(("cell", "lasting"), [("bmru", ""), ("gru", "no")])
+def test_without_a_certificate_only_failures_are_known(tmp_path, cell, lasting):
+    study = write_study(tmp_path)
+    path = study / "certificates" / f"tmaze-long-{cell}" / "seed-6.json"
+    found = read_json(path)
+    found["bitwise"]["solved"] = None
+    write_json(path, found)
+    row = select_rows(
+        derive_tables(read_records(study))["models"], job=f"tmaze-long-{cell}", seed=6
+    )
+    assert row["lasting"].item() == lasting
+    assert row["solves_longer"].item() == lasting
+    assert row["solves_shorter"].item() == ""  # of 2, 3 and 30 even the GRU solves all
+    assert np.isnan(row["last_miss"].item())
 
 
 def test_lengths_are_those_of_the_certificates(tables):

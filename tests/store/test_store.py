@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import threading
@@ -117,6 +118,15 @@ def test_a_directory_is_held_by_one_at_a_time(tmp_path):
     with first, pytest.raises(StoreError, match="another process"), second:
         pass
     with store.hold_directory(tmp_path):
+        pass
+
+
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(StoreError, match="No locks available"), store.hold_directory(tmp_path):
         pass
 
 

@@ -92,9 +92,11 @@ def invent_tables(cell: str) -> dict[str, dict[str, list]]:
         "certificates": {
             "seed": [1, 2],
             "solved": ["every length", "no length"],
+            "solved_from_2_on": [True, False],
             "solved_span": [-1, 0],
-            "optimal_span": [7, 0],
+            "optimal_span": [7, -2],
             "first_failure": [-1, 1],
+            "first_waste": [8, 1],
             "merge": [-1, 5],
             **{f"{name}_{cue}": [3, 5] for name in ("transient", "period") for cue in CUES},
         },

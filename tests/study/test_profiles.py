@@ -53,14 +53,21 @@ def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
 
 
 def test_estimates_grow_with_what_is_to_be_done():
-    costs = [estimate(load_profile("tmaze", name).jobs, 2) for name in ("smoke", "laptop", "paper")]
+    costs = [
+        estimate(load_profile("tmaze", name).jobs, num_cores=2)
+        for name in ("smoke", "laptop", "paper")
+    ]
     for less, more in itertools.pairwise(costs):
         assert less.seconds < more.seconds
         assert less.disk_bytes < more.disk_bytes
     job = load_profile("tmaze", "smoke").jobs[0]
     small = dataclasses.replace(job, changes={"num_envs": 2})
-    assert estimate([small], 2).seconds < estimate([job], 2).seconds
-    assert estimate([job], 4).seconds < estimate([job], 2).seconds
+    assert estimate([small], num_cores=2).seconds < estimate([job], num_cores=2).seconds
+    assert estimate([job], num_cores=4).seconds < estimate([job], num_cores=2).seconds
+    # Jobs that run at the same time share the cores, so that one alone takes as long as two.
+    alone, shared = (estimate([job], number, num_cores=2).seconds for number in (1, 2))
+    assert shared > alone
+    assert estimate([job, job], 2, num_cores=2).seconds == pytest.approx(shared)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,11 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("[1, 2]", "[1, 1]", "each one once"),
         ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
         ("[1, 2]", '"1-2"', "a table of first, last"),
-        ("[2, 100]", "[0]", "of 1 or more"),
+        ("[1, 2]", "[]", "seeds = []"),
+        ("[1, 2]", "[2147483648]", "from 0 to 2,147,483,647"),
+        ("[2, 100]", "[0]", "from 1 to 100,000,000"),
+        ("[2, 100]", "[100000001]", "from 1 to 100,000,000"),
+        ('name = "tmaze"', 'name = "mine"', "is a study called mine"),
         ("num_iterations = 3", "num_iterations = 3\nbudget = 0", "budget = 0"),
         ("num_iterations = 3", "num_iterations = 3\nlengths = [0]", "lengths = [0]"),
         ("[2, 100]", '{ shortest = "2", longest = 3 }', "shortest = '2'"),
@@ -90,7 +101,7 @@ def test_estimates_grow_with_what_is_to_be_done():
         ('"tiny"', "3", "profile = 3"),
         ('["gru", "bmru"]', '[["gru"]]', "give a list of names"),
         ('["gru", "bmru"]', '"gru"', "give a list"),
-        ('["gru", "bmru"]', '["gru", "gru"]', "it is there twice"),
+        ('["gru", "bmru"]', '["gru", "gru"]', "seed 1 is there 2 times"),
         ('"tiny"', "tiny", "this is not TOML"),
     ],
 )
@@ -101,6 +112,15 @@ def test_a_mistake_in_a_file_is_told(old, new, message, tmp_path):
     with pytest.raises(RemanenceError) as told:
         load_profile("tmaze", str(path))
     assert message in str(told.value)
+
+
+def test_an_agent_that_two_trainings_share_is_told(tmp_path):
+    # Under different names, as one of them is cut into batches.
+    training = PROFILE[PROFILE.index("[[trainings]]") :]
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{PROFILE}\n{training}seeds_per_job = 1\n")
+    with pytest.raises(RemanenceError, match="seed 1 is there 2 times"):
+        load_profile("tmaze", str(path))
 
 
 @pytest.mark.parametrize(

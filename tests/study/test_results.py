@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import read_table
+from remanence.store import read_table, write_table
 from remanence.study import StudyDirectory, load_profile, load_results
 from tests.study.studies import write_study
 
@@ -36,15 +36,24 @@ def test_outcomes_are_what_the_two_episodes_say(path):
 def test_the_summary_counts_agents(path):
     rows = load_results(path, "summary").fetchall()
     assert rows == [
-        ("tmaze-short", "tmaze", "bmru", 2, 1, 0, 1),
-        ("tmaze-short", "tmaze", "gru", 2, 1, 1, 1),
+        ("tmaze-short", "tmaze", "bmru", 2, 1, 0, 1, 1),
+        ("tmaze-short", "tmaze", "gru", 2, 1, 1, 1, 1),
     ]
 
 
+def test_what_was_not_evaluated_at_100_is_not_said_to_fail_there(tmp_path):
+    path = write_study(tmp_path)
+    for job in StudyDirectory(path).read_study().jobs:
+        file = StudyDirectory(path).table_path("evaluations", job)
+        table = read_table(file)
+        write_table(file, {name: column[table["length"] != 100] for name, column in table.items()})
+    assert load_results(path, "summary").project("solved_at_100").fetchall() == [(None,)] * 2
+
+
 def test_of_certificates_for_ever_is_infinite_and_never_is_nothing(path):
-    columns = "solved_span, optimal_span, first_failure, merge"
+    columns = "solved_span, optimal_span, first_failure, first_waste, merge"
     rows = load_results(path, "certificates").filter("cell = 'gru'").project(columns).fetchall()
-    assert rows == [(np.inf, 7.0, None, None), (0.0, 0.0, 1, 5)]
+    assert rows == [(np.inf, 7.0, None, 8, None), (0.0, None, 1, 1, 5)]
 
 
 def test_curves_know_which_training_they_are_of(path):

@@ -1,6 +1,7 @@
 """A tiny study from start to end, and what happens to it when things go wrong."""
 
 import contextlib
+import dataclasses
 import os
 import random
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from remanence.errors import StoreError
-from remanence.store import hold_directory
+from remanence.store import hold_directory, read_json, write_json
 from remanence.study import Study, StudyDirectory, load_results, read_status, run_study
 from remanence.study._status import change_status
 from tests.study.studies import (
@@ -184,8 +185,41 @@ def test_the_second_runner_is_refused(copy, study):
 
 def test_another_plan_is_refused(copy, study):
     other = Study("tmaze", "tiny", study.note, study.jobs[:1])
-    with pytest.raises(StoreError, match="of another size"):
+    with pytest.raises(StoreError, match="was begun here, with tmaze-short-bmru"):
         run_here(copy, other)
+    longer = dataclasses.replace(study.jobs[0], num_iterations=4)
+    other = Study("tmaze", "tiny", study.note, [longer, study.jobs[1]])
+    with pytest.raises(StoreError, match="tmaze-short-gru: num_iterations = 3 and not 4"):
+        run_here(copy, other)
+
+
+def test_another_note_is_the_same_study(copy, study):
+    assert run_here(copy, dataclasses.replace(study, note="Reworded.")).finished
+
+
+def test_other_versions_are_written_down(copy, study):
+    path = copy / "study.json"
+    begun = read_json(path)
+    assert "continued" not in begun
+    write_json(path, begun | {"versions": begun["versions"] | {"jax": "0.0.1"}})
+    assert run_here(copy, study).finished
+    assert run_here(copy, study).finished
+    (again,) = read_json(path)["continued"]
+    assert again["versions"] == begun["versions"]
+    assert read_json(path)["versions"]["jax"] == "0.0.1"
+
+
+def test_an_error_comes_home_from_a_worker(copy, study):
+    lock = StudyDirectory(copy).lock_path(study.jobs[0])
+    shutil.rmtree(lock, ignore_errors=True)
+    lock.write_text("a file where a directory should be")
+    StudyDirectory(copy).table_path("stability", study.jobs[0]).unlink()
+    status = run_study(copy, study)
+    assert status.list_jobs("failed") == ["tmaze-short-gru"]
+    error = status.jobs["tmaze-short-gru"].error or ""
+    assert "Traceback" in error
+    assert "StoreError" in error
+    assert lock.name in error
 
 
 # Who runs the tests may ignore Ctrl-C, and their children would inherit that.

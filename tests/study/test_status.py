@@ -9,6 +9,7 @@ from remanence.study import _status as status_module
 from remanence.study._status import read_job_status, report_life
 
 STUDY = load_profile("tmaze", "smoke")
+DEEP = dataclasses.replace(STUDY, jobs=load_profile("tmaze", "laptop").jobs[-1:])
 JOB = STUDY.jobs[0]
 
 
@@ -70,3 +71,16 @@ def test_the_time_left_shrinks_and_follows_the_pace():
     # One that was killed and has just begun again has not yet said how far it was.
     resumed = JobStatus(state="running", seconds=400.0)
     assert left(resumed, waiting) == left(waiting, waiting)
+    failed = JobStatus(state="failed", seconds=400.0)
+    assert left(done, failed) == 0
+
+
+def test_what_follows_training_is_left_when_training_is_over():
+    trained = {
+        job.id: JobStatus(state="running", iteration=job.num_iterations, seconds=150.0)
+        for job in DEEP.jobs
+    }
+    waiting = {job.id: JobStatus() for job in DEEP.jobs}
+    left, whole = (estimate_seconds_left(StudyStatus(DEEP, it)) for it in (trained, waiting))
+    # A deep network's certificates take longer than its training.
+    assert left > whole / 2

@@ -1,5 +1,7 @@
 """The command line: the only room that parses arguments and prints."""
 
+import os
+import signal
 import sys
 
 import tyro
@@ -44,6 +46,9 @@ def main(arguments: list[str] | None = None) -> None:
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)
+    except BrokenPipeError:  # who read our output has left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
     except KeyboardInterrupt:
         Console(stderr=True).print("stopped at once")
         sys.exit(130)

@@ -1,6 +1,7 @@
 """Progress on the error stream: a live bar for a person, a plain line now and then for a log."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -71,7 +72,7 @@ def _make_logger() -> Show:
         if final or now - last_line >= SECONDS_BETWEEN_LINES:
             last_line = now
             count = f"iteration {progress.iteration}/{progress.num_iterations}"
-            print(f"{count}  {_describe(progress)}", file=Console(stderr=True).file, flush=True)
+            print(f"{count}  {_describe(progress)}", file=sys.stderr, flush=True)
 
     return log
 

@@ -40,7 +40,9 @@ class Report:
                 name: {"ours": finding.ours, "verdict": finding.verdict}
                 for name, finding in written.findings.items()
             }
-            print(json.dumps({"out": str(written.path), "findings": findings}))
+            problems = list(written.problems)
+            out = str(written.path)
+            print(json.dumps({"out": out, "findings": findings, "problems": problems}))
             return
         for verdict, number in written.count_verdicts().items():
             console.print(f"{number:3} claims: {verdict}", highlight=False)

@@ -54,6 +54,8 @@ class Reproduce:
     """Print one JSON object instead of a table."""
 
     def run(self, console: Console) -> None:
+        if self.workers < 1:
+            raise InvalidOptionError("--workers", self.workers, "use 1 or more")
         study = load_profile(self.study, self.profile)
         if self.dry_run:
             _print_plan(console, study, self.workers, self.json)
@@ -83,12 +85,14 @@ class Status:
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
     """The study's directory."""
     watch: bool = False
-    """Stay, and show it anew every two seconds until all jobs are over."""
+    """Stay, and show it anew every two seconds until all jobs are over; not with --json."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
     def run(self, console: Console) -> None:
         status = read_status(self.study)
+        if self.json and self.watch:
+            raise InvalidOptionError("--watch", True, "leave it out, or --json")
         if self.json:
             print(json.dumps(_to_json(status)))
         elif not self.watch:
@@ -100,6 +104,7 @@ class Status:
                     time.sleep(SECONDS_BETWEEN_LOOKS)
                     status = read_status(self.study)
                     live.update(_tabulate(status))
+            _print_errors(console, status)
 
 
 def _to_json(status: StudyStatus) -> dict[str, Any]:
@@ -114,10 +119,8 @@ def _to_json(status: StudyStatus) -> dict[str, Any]:
 
 
 def _print_plan(console: Console, study: Study, num_workers: int, as_json: bool) -> None:
-    if num_workers < 1:
-        raise InvalidOptionError("workers", num_workers, "use 1 or more")
-    expected = {job.id: estimate([job]) for job in study.jobs}
-    total = estimate(study.jobs)
+    expected = {job.id: estimate([job], num_workers) for job in study.jobs}
+    total = estimate(study.jobs, num_workers)
     if as_json:
         costs = {id: dataclasses.asdict(cost) for id, cost in expected.items()}
         total_cost = dataclasses.asdict(total)

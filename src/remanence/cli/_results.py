@@ -14,14 +14,15 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from remanence.errors import InvalidOptionError, UnknownNameError
-from remanence.store import write_whole
+from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
+from remanence.store import write_text, write_whole
 from remanence.study import explain_damage, load_results
 
 if TYPE_CHECKING:
     import duckdb
 
 MOST_ROWS = 60
+PARQUET = "parquet"
 # They number things, so that their mean says nothing.
 _LABELS = ("seed", "cue", "length", "iteration")
 
@@ -42,34 +43,34 @@ class Results:
     group_by: tuple[str, ...] = ()
     """Join rows that agree in these columns: their number, and the mean of all other numbers."""
     format: str = "table"
-    """table, csv, json or parquet."""
+    """table, csv, json (where an infinite number is "inf", and none is null) or parquet."""
     out: Path | None = None
     """Write to this file instead of the screen."""
 
     def run(self, console: Console) -> None:
-        if self.format not in _FORMATS:
-            raise UnknownNameError("format", self.format, _FORMATS)
+        if self.format not in (*_TEXTS, PARQUET):
+            raise UnknownNameError("format", self.format, (*_TEXTS, PARQUET))
         relation = load_results(self.study, self.table)
-        if self.where is not None:
-            relation = _filter(relation, self.where)
-        if self.group_by:
-            relation = _group(relation, self.group_by)
         with explain_damage(self.study):
+            if self.where is not None:
+                relation = _filter(relation, self.where)
+            if self.group_by:
+                relation = _group(relation, self.group_by)
             self._show(relation, console)
 
     def _show(self, relation: "duckdb.DuckDBPyRelation", console: Console) -> None:
-        if self.format == "parquet":
+        if self.format == PARQUET:
             _write_parquet(relation, self.out)
         elif self.format == "table" and self.out is None:
             console.print(tabulate_relation(relation))
         else:
-            self._write(_FORMATS[self.format](relation))
+            self._write(_TEXTS[self.format](relation))
 
     def _write(self, text: str) -> None:
         if self.out is None:
             sys.stdout.write(text)
         else:
-            write_whole(self.out, lambda temporary: _write_text(temporary, text))
+            write_text(self.out, text)
 
 
 def tabulate_relation(relation: "duckdb.DuckDBPyRelation") -> Table:
@@ -95,6 +96,8 @@ def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.Duck
         filtered = relation.filter(condition)
         # Some mistakes, such as a word compared with a number, show only when rows are read.
         filtered.count("*").fetchall()
+    except duckdb.IOException:
+        raise  # it is the table, and not the condition
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         columns = ", ".join(relation.columns)
@@ -136,16 +139,18 @@ def _to_csv(relation: "duckdb.DuckDBPyRelation") -> str:
 
 
 def _to_json(relation: "duckdb.DuckDBPyRelation") -> str:
-    """A list of objects; JSON knows no NaN, and has null for it."""
+    """A list of objects; JSON knows neither NaN nor infinity."""
     rows = [
-        {name: _or_null(value) for name, value in zip(relation.columns, row, strict=True)}
+        {name: _to_plain(value) for name, value in zip(relation.columns, row, strict=True)}
         for row in relation.fetchall()
     ]
     return json.dumps(rows, allow_nan=False) + "\n"
 
 
-def _or_null(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _to_plain(value: Any) -> Any:
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
 
 
 def _to_text(relation: "duckdb.DuckDBPyRelation") -> str:
@@ -157,17 +162,18 @@ def _to_text(relation: "duckdb.DuckDBPyRelation") -> str:
 
 def _write_parquet(relation: "duckdb.DuckDBPyRelation", out: Path | None) -> None:
     if out is None:
-        raise InvalidOptionError("--format", "parquet", "say with --out which file to write")
-    write_whole(out, lambda temporary: relation.write_parquet(str(temporary)))
+        raise InvalidOptionError("--format", PARQUET, "say with --out which file to write")
+    import duckdb
+
+    try:
+        write_whole(out, lambda temporary: relation.write_parquet(str(temporary)))
+    except duckdb.Error as error:
+        problem = f"cannot be written ({error})"
+        raise StoreError(out, problem, "check space and permissions") from error
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text)
-
-
-_FORMATS: dict[str, Callable[["duckdb.DuckDBPyRelation"], str]] = {
+_TEXTS: dict[str, Callable[["duckdb.DuckDBPyRelation"], str]] = {
     "table": _to_text,
     "csv": _to_csv,
     "json": _to_json,
-    "parquet": str,
 }

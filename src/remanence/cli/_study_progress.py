@@ -1,6 +1,7 @@
 """How a study is shown on the error stream: live for a person, in plain lines for a log."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -78,6 +79,6 @@ def _make_logger(num_workers: int) -> Show:
             if news or (due and job.state == "running"):
                 told[id], last_line = (job.state, job.stage), now
                 line = f"{id}: {describe_job(job)} ({_count(status, num_workers)})"
-                print(line, file=Console(stderr=True).file, flush=True)
+                print(line, file=sys.stderr, flush=True)
 
     return log

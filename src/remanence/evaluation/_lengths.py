@@ -66,6 +66,11 @@ class LengthSet:
         """The smallest length that does not belong to it."""
         return None if self.complete else int(np.argmin(self.listed)) + 1
 
+    def covers(self, low: int, high: int | None = None) -> bool:
+        """Whether all lengths from one on belong to it, up to another if there is one."""
+        end = high or low + len(self.listed) + self.period
+        return bool(self.unfold(end)[low - 1 :].all())
+
     @property
     def bounded(self) -> bool:
         """Whether only finitely many lengths belong to it."""

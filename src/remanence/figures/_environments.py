@@ -20,8 +20,8 @@ def draw_environments(tables: Tables) -> Figure:
     """A T-maze, and the first mazes of a LookupTreeMaze."""
     del tables  # nothing of a study is shown
     with mpl.rc_context(STYLE):
-        figure = make_figure(7.0, 5.2)
-        upper, lower = figure.subplots(2, 1, height_ratios=(1, 1.15))
+        figure = make_figure(7.0, 6.0)
+        upper, lower = figure.subplots(2, 1, height_ratios=(1, 1.3))
         _draw_tmaze(upper)
         _draw_tree(lower)
         for axes in (upper, lower):
@@ -35,10 +35,10 @@ def _draw_tmaze(axes: Axes) -> None:
     _draw_maze(axes, 0.0, TMAZE_LENGTH, goal=1)
     _draw_agent(axes, 0.0)
     _draw_note(axes, 0.0, "cue σ = ↑", ORANGE)
-    _draw_horizon(axes, 0.0, TMAZE_LENGTH - 1.0, -1.0, "horizon T", GREY)
+    _draw_horizon(axes, 0.0, TMAZE_LENGTH - 1.0, -1.9, "horizon T", GREY)
     axes.text(TMAZE_LENGTH + 0.1, 1, "+4", color=GREEN, va="center", weight="bold")
     axes.text(TMAZE_LENGTH + 0.1, -1, "−0.1", color=RED, va="center", weight="bold")
-    axes.set(xlim=(-0.8, 13), ylim=(-1.9, 1.9))
+    axes.set(xlim=(-0.8, 13), ylim=(-2.7, 1.9))
 
 
 def _draw_tree(axes: Axes) -> None:
@@ -49,15 +49,15 @@ def _draw_tree(axes: Axes) -> None:
     ):
         _draw_maze(axes, left, length, goal)
         _draw_note(axes, left, rf"index $\eta_{number}$ = {index}", BLUE)
-        _draw_horizon(axes, left, left + length - 1, -1.0, rf"$T_{{\eta_{number}}}$", BLUE)
+        _draw_horizon(axes, left, left + length - 1, -1.9, rf"$T_{{\eta_{number}}}$", BLUE)
         end = left + length - 1
         left += length + 1.0
     axes.text(left - 0.3, 0, "…", fontsize=16, va="center", color=GREY)
     _draw_agent(axes, 0.0)
-    _draw_horizon(axes, 0.0, end, -2.1, r"$T_\sigma$", ORANGE)
+    _draw_horizon(axes, 0.0, end, -3.0, r"$T_\sigma$", ORANGE)
     table = "  ".join(f"{index}:{arrow}" for index, arrow in enumerate(TABLE))
     axes.text(-0.5, 1.95, f"table σ =  {table}", color="black", va="center", bbox=_box(ORANGE))
-    axes.set(xlim=(-0.8, 13), ylim=(-2.9, 2.3))
+    axes.set(xlim=(-0.8, 13), ylim=(-3.8, 2.3))
 
 
 def _draw_maze(axes: Axes, left: float, length: int, goal: int) -> None:
@@ -81,10 +81,10 @@ def _draw_note(axes: Axes, x: float, text: str, colour: str) -> None:
 
 
 def _draw_horizon(axes: Axes, start: float, end: float, y: float, text: str, colour: str) -> None:
-    ends: Sequence[tuple[float, float]] = ((start, y), (end - 0.6, y))
+    ends: Sequence[tuple[float, float]] = ((start, y), (end, y))
     arrow = FancyArrowPatch(*ends, arrowstyle="<|-|>", mutation_scale=9, color=colour)
     axes.add_patch(arrow)
-    middle = (start + end - 0.6) / 2
+    middle = (start + end) / 2
     axes.text(middle, y - 0.12, text, ha="center", va="top", fontsize=8, color="black")
 
 

@@ -8,6 +8,8 @@ from remanence.figures._columns import Columns, Tables, average_over, count_agen
 from remanence.figures._looks import MODELS, STABILITY, TRAININGS, find_look, order
 from remanence.figures._style import GREY, STYLE, make_figure
 
+# Every so many lengths a mean line has its model's marker, each model's at other lengths.
+LENGTHS_PER_MARKER = 8
 LEVELS = {4.0: "optimal", 1.95: "coin flip", 0.0: "no arm in time"}
 
 
@@ -49,14 +51,16 @@ def _draw_training(axes: Axes, outcomes: Columns) -> None:
             color=GREY,
             fontsize=7,
         )
-    for model in order(outcomes["model"].tolist(), MODELS):
+    most_iterations = max(outcomes["num_iterations"].tolist())
+    for place, model in enumerate(order(outcomes["model"].tolist(), MODELS)):
         for stability in STABILITY:
-            _draw_group(axes, select_rows(outcomes, model=model, stability=stability))
+            members = select_rows(outcomes, model=model, stability=stability)
+            _draw_group(axes, members, place, most_iterations)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="center left", bbox_to_anchor=(1.12, 0.5), fontsize=8, handlelength=3)
 
 
-def _draw_group(axes: Axes, members: Columns) -> None:
+def _draw_group(axes: Axes, members: Columns, place: int, most_iterations: int) -> None:
     number = count_agents(members)
     if not number:
         return
@@ -67,4 +71,17 @@ def _draw_group(axes: Axes, members: Columns) -> None:
         axes.plot(single["length"], single["return"], color=model.colour, alpha=0.15, linewidth=0.6)
     lengths, mean, _ = average_over(members, "length", "return")
     label = f"{model.name}, {stability.name} ({number})"
-    axes.plot(lengths, mean, stability.marker, color=model.colour, linewidth=1.8, label=label)
+    iterations = max(members["num_iterations"].tolist())
+    if iterations < most_iterations:
+        label = f"{label},\n{iterations} iterations"
+    axes.plot(
+        lengths,
+        mean,
+        stability.marker,
+        color=model.colour,
+        linewidth=1.8,
+        label=label,
+        marker=model.marker,
+        markersize=5,
+        markevery=(3 * place % LENGTHS_PER_MARKER, LENGTHS_PER_MARKER),
+    )

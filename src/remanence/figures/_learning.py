@@ -1,6 +1,7 @@
 """Learning curves: mean return and two standard deviations between agents."""
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -9,6 +10,8 @@ from remanence.figures._looks import MODELS, TRAININGS, find_look, order
 from remanence.figures._style import GREY, STYLE, make_figure
 
 NUM_SIGMAS = 2
+# Returns that are possible, at which a band is cut.
+LOWEST, HIGHEST = -0.1, 4.0
 
 
 def draw_learning(tables: Tables) -> Figure:
@@ -24,7 +27,7 @@ def draw_learning(tables: Tables) -> Figure:
             panels = part.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
             for axes, model in zip(panels, models, strict=True):
                 _draw_panel(axes, select_rows(curves, preset=preset, model=model), model)
-            panels[0].set(ylabel="return, mean ± 2σ")
+            panels[0].set_ylabel("return, mean ± 2σ", fontsize=8)
             part.supxlabel("iteration of training", fontsize=8)
     return figure
 
@@ -32,13 +35,14 @@ def draw_learning(tables: Tables) -> Figure:
 def _draw_panel(axes: Axes, members: Columns, model: str) -> None:
     look, number = find_look(MODELS, model), count_agents(members)
     axes.set_title(f"{look.name} ({number})", fontsize=8)
-    axes.axhline(4, color=GREY, linewidth=0.7, linestyle=":")
+    axes.axhline(HIGHEST, color=GREY, linewidth=0.7, linestyle=":")
     axes.tick_params(labelsize=7)
-    axes.set(ylim=(-0.4, 4.6))
+    axes.set(ylim=(LOWEST - 0.2, HIGHEST + 0.2))
     if not number:
         axes.text(0.5, 0.5, "not trained", ha="center", transform=axes.transAxes, color=GREY)
         return
     iterations, mean, sigma = average_over(members, "iteration", "return")
     axes.plot(iterations, mean, color=look.colour, linewidth=1.4)
     low, high = mean - NUM_SIGMAS * sigma, mean + NUM_SIGMAS * sigma
-    axes.fill_between(iterations, low, high, color=look.colour, alpha=0.25, linewidth=0)
+    band = np.clip([low, high], LOWEST, HIGHEST)
+    axes.fill_between(iterations, *band, color=look.colour, alpha=0.25, linewidth=0)

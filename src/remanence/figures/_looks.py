@@ -20,7 +20,7 @@ MODELS = {
     "nbrc": Look("nBRC", GREEN, "^"),
     "mingru": Look("minGRU", PINK, "D"),
     "deep-mingru": Look("deep minGRU", SKY, "P"),
-    "bmru": Look("BMRU", RED, "X"),
+    "bmru": Look("BMRU", RED, "*"),
     "hybrid": Look("hybrid", YELLOW, "v"),
 }
 TRAININGS = {
@@ -28,8 +28,8 @@ TRAININGS = {
     "tmaze-long": Look("trained on length 100", ORANGE, "s"),
 }
 STABILITY = {
-    "monostable": Look("monostable", ORANGE, "--"),
-    "bistable": Look("bistable", BLUE, "-"),
+    "monostable": Look("monostable", PINK, "--"),
+    "bistable": Look("bistable", GREEN, "-"),
 }
 CUES = {0: Look("cue up", BLUE, "-"), 1: Look("cue down", RED, "--")}
 

@@ -12,6 +12,7 @@ from remanence.figures._style import GREY, STYLE, make_figure
 
 OUTCOMES = {"timeout": "timeout", "random": "acts at\nrandom", "solved": "solved"}
 MARKS_PER_ROW = 9
+ROW_HEIGHT = 0.075
 
 
 def draw_outcomes(tables: Tables) -> Figure:
@@ -31,7 +32,7 @@ def draw_outcomes(tables: Tables) -> Figure:
         bars.set(ylabel="number of models")
         bars.set_title(f"A  Outcome at length{length}", loc="left")
         bars.margins(y=0.2)
-        scatter.set_title("B  Outcome and stability", loc="left")
+        scatter.set_title(f"B  Outcome and stability{_count_others(models)}", loc="left")
         scatter.set(yticks=range(len(STABILITY)), yticklabels=list(STABILITY))
         scatter.set(ylim=(-0.5, len(STABILITY) - 0.5))
         scatter.axhline(0.5, color=GREY, linewidth=0.6, linestyle=":")
@@ -41,6 +42,12 @@ def draw_outcomes(tables: Tables) -> Figure:
         figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=2)
         _explain_marks(scatter, models)
     return figure
+
+
+def _count_others(models: Columns) -> str:
+    """Says how many models are not among the marks."""
+    others = np.count_nonzero(~np.isin(models["stability"], list(STABILITY)))
+    return f" ({others} more whose stability is not known)" if others else ""
 
 
 def _draw_bars(axes: Axes, models: Columns, preset: str, shift: float) -> None:
@@ -59,18 +66,20 @@ def _draw_marks(axes: Axes, models: Columns, preset: str, shift: float) -> None:
 
 
 def _draw_cluster(axes: Axes, members: Columns, colour: str, centre: tuple[float, int]) -> None:
-    """Marks in rows around a place, model by model, with their number below."""
+    """Marks in rows around a place, model by model, with their number right below."""
     x, y = centre
     names = order(members["model"].tolist(), MODELS)
     ordered = [name for name in names for _ in range(np.count_nonzero(members["model"] == name))]
+    num_rows = -(-len(ordered) // MARKS_PER_ROW)
+    top = y + 0.05 + ROW_HEIGHT * (num_rows - 1) / 2
     for index, name in enumerate(ordered):
         row, column = divmod(index, MARKS_PER_ROW)
         width = min(len(ordered) - row * MARKS_PER_ROW, MARKS_PER_ROW)
-        place = (x + 0.038 * (column - (width - 1) / 2), y + 0.3 - 0.075 * row)
+        place = (x + 0.038 * (column - (width - 1) / 2), top - ROW_HEIGHT * row)
         marker = find_look(MODELS, name).marker
         axes.plot(*place, marker, color=colour, markersize=4, markeredgecolor="white", mew=0.4)
     if ordered:
-        axes.text(x, y - 0.44, str(len(ordered)), ha="center", va="bottom")
+        axes.text(x, top - ROW_HEIGHT * num_rows, str(len(ordered)), ha="center", va="top")
 
 
 def _explain_marks(axes: Axes, models: Columns) -> None:

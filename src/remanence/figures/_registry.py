@@ -91,7 +91,9 @@ register(
         needs=("outcomes",),
         title="Return against length: nonlinear models",
         caption="Mean return of the greedy policy, exact, over as many models as the legend says: "
-        "full lines are bistable models, dashed ones monostable. Faint lines are single models.",
+        "full lines are bistable models, dashed ones monostable. Faint lines are single models, "
+        "of which many lie on each other. A model that is right after one cue and takes no arm "
+        "after the other has 2.",
         paper="figure 3B",
     ),
 )
@@ -101,7 +103,8 @@ register(
         draw_parallelizable,
         needs=("outcomes",),
         title="Return against length: parallelizable models",
-        caption="As before, for models whose update is linear in the state.",
+        caption="As before, for models whose update is linear in the state. A line ends at the "
+        "longest maze that its models were evaluated at.",
         paper="figure 3C",
     ),
 )
@@ -139,7 +142,7 @@ register(
         needs=("curves",),
         title="Learning",
         caption="Mean return of the sampling policy during training, and two standard deviations "
-        "between models to either side.",
+        "between models to either side, cut at the largest and the smallest return there are.",
         paper="supplementary figure 2A",
     ),
 )
@@ -149,9 +152,10 @@ register(
         draw_transients,
         needs=("states",),
         title="How two bistable models settle",
-        caption="The state of every unit (a panel each) in a corridor without end, after either "
-        "cue. Each model is the one with the median transient among the bistable nonlinear models "
-        "of its training.",
+        caption="The state of each unit (a panel each, of the first eight) in a corridor without "
+        "end, after either cue. Each model is the one with the median transient among the bistable "
+        "nonlinear models of its training that solve length 100; it has settled when its states "
+        "repeat to the bit.",
         paper="supplementary figure 2B",
     ),
 )

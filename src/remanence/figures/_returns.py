@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from remanence.figures._style import BLUE, GREY, ORANGE, STYLE, make_figure
+from remanence.figures._looks import STABILITY
+from remanence.figures._style import GREY, STYLE, make_figure
 
-COLOURS = {"monostable": ORANGE, "bistable": BLUE, "multistable": BLUE, "not finite": GREY}
+COLOURS = {name: look.colour for name, look in STABILITY.items()}
+COLOURS |= {"multistable": COLOURS["bistable"], "not finite": GREY}
 MARKS = {4.0: "optimal", 1.95: "coin flip", 0.0: "no arm in time"}
 LABELS = {"length": "length of the maze (cells)", "num_mazes": "number of mazes"}
 

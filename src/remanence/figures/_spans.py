@@ -128,7 +128,10 @@ def _explain(figure: Figure) -> None:
         for shade, words in ((1.0, "no wasted step"), (SHADES["solved"], "right arm"))
     ]
     handles += [
-        Line2D([], [], marker=mark, color=GREY, linestyle="none", markersize=4, label=words)
-        for mark, words in (("x", "no length"), ("$?$", "undecided beyond"))
+        Line2D([], [], marker=mark, color=colour, linestyle="none", markersize=4, label=words)
+        for mark, colour, words in (
+            ("x", GREY, "no length"),
+            ("$?$", "black", "undecided from there on"),
+        )
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)

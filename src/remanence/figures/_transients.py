@@ -26,7 +26,7 @@ def draw_transients(tables: Tables) -> Figure:
                 _draw_unit(grid[unit, column], select_rows(members, unit=unit))
             grid[-1, column].set(xlabel="step after the cue")
         for unit in range(num_units):
-            grid[unit, 0].set(ylabel=f"unit {unit}")
+            grid[unit, 0].set_ylabel(f"state of\nunit {unit}", fontsize=8)
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=len(CUES))
     return figure
@@ -37,7 +37,8 @@ def _name_agent(members: Columns) -> str:
         find_look(looks, members[name][0]).name
         for looks, name in ((MODELS, "model"), (TRAININGS, "preset"))
     )
-    return f"{model}, seed {members['seed'][0]}\n{training}"
+    settled = f"settles after {members['transient'][0]:,g} steps"
+    return f"{model}, seed {members['seed'][0]}, {training}\n{settled}"
 
 
 def _draw_unit(axes: Axes, members: Columns) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy import stats
 
 from remanence._registry import Registry
 from remanence.figures import Columns, Tables, count_rows, keep_rows
@@ -14,6 +15,8 @@ from remanence.figures import Columns, Tables, count_rows, keep_rows
 AGREES, DISAGREES, UNTESTED = "agrees", "disagrees", "not tested at this size"
 VERDICTS = (AGREES, DISAGREES, UNTESTED)
 FEWEST_MODELS = 5
+# Where the claim is a number of models, and not only that there are more of one kind.
+FEWEST_COUNTED = 30
 PAPER_ITERATIONS = 250
 UNDECIDED = "undecided"
 
@@ -122,9 +125,16 @@ def share(models: Columns, name: str, value: object = True) -> float:
     return count(models, name, value) / number if number else float("nan")
 
 
-def show(number: float) -> str:
-    """Two decimals, or a dash where there is nothing to average."""
-    return "–" if np.isnan(number) else f"{number:,.2f}"
+def compare_counts(found: int, total: int, paper: tuple[int, int]) -> float:
+    """The p-value of Fisher's exact test that two counts, such as 57 of 90, have one proportion."""
+    number, size = paper
+    table = [[found, total - found], [number, size - number]]
+    return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def show(number: float, form: str = ",.2f") -> str:
+    """A number, or a dash where there is nothing to average."""
+    return "–" if np.isnan(number) else f"{number:{form}}"
 
 
 def tell(models: Columns, name: str, value: object = True) -> str:

@@ -3,7 +3,16 @@
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.report._claims import Claim, Finding, claims, conclude, share, show, tell
+from remanence.report._claims import (
+    FEWEST_COUNTED,
+    Claim,
+    Finding,
+    claims,
+    conclude,
+    share,
+    show,
+    tell,
+)
 from remanence.report._tables import find_agents
 
 PLACE = "THG in nonlinear RNNs"
@@ -35,7 +44,7 @@ def judge_fast_learning(tables: Tables) -> Finding:
     models = find_curves(tables, "tmaze-short")
     first = models["first"]
     soon = first <= FEW_ITERATIONS
-    median = f"median: iteration {np.median(first):g}" if len(first) else ""
+    median = f"median: {_show_time(np.median(first))}" if len(first) else ""
     words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
     return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, models)
 
@@ -53,11 +62,27 @@ def judge_long_struggle(tables: Tables) -> Finding:
     return conclude(_tell_ends(models), agrees, models)
 
 
+def judge_short_efficient(tables: Tables) -> Finding:
+    """How many models of both trainings become nearly optimal, and how soon."""
+    groups = [find_curves(tables, preset) for preset in ("tmaze-short", "tmaze-long")]
+    reached = [np.isfinite(models["first"]) for models in groups]
+    medians = [np.median(it["first"]) if count_rows(it) else np.nan for it in groups]
+    parts = [
+        f"{who}: {able.sum()} of {len(able)} reach {NEARLY_OPTIMAL} (median: {_show_time(median)})"
+        for who, able, median in zip(
+            ("short-trained", "long-trained"), reached, medians, strict=True
+        )
+    ]
+    agrees = all(map(len, reached)) and reached[0].mean() > reached[1].mean()
+    return conclude("; ".join(parts), agrees and medians[0] < medians[1], *groups)
+
+
 def judge_equal_shares(tables: Tables) -> Finding:
     """Shares of both trainings that solve length 100."""
     short, long = _find_both(tables)
     gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
-    return conclude(_tell_both(short, long, "solved", "solve it"), gap <= 0.15, short, long)
+    words = _tell_both(short, long, "solved", "solve it")
+    return conclude(words, gap <= 0.15, short, long, fewest=FEWEST_COUNTED)
 
 
 def judge_exploration(tables: Tables) -> Finding:
@@ -103,6 +128,10 @@ def _find_first(curve: Columns) -> float:
     """The first iteration with a nearly optimal return; infinite if there is none."""
     reached = curve["iteration"][curve["return"] >= NEARLY_OPTIMAL]
     return float(reached[0]) if len(reached) else np.inf
+
+
+def _show_time(iteration: float) -> str:
+    return "never" if np.isinf(iteration) else f"iteration {show(iteration, 'g')}"
 
 
 def _average_end(returns: np.ndarray) -> float:
@@ -155,6 +184,18 @@ claims.register(
         f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
         f"at least {LARGE_SPREAD}",
         judge_long_struggle,
+        how_many=True,
+    ),
+)
+claims.register(
+    "short-efficient",
+    Claim(
+        "Training a multistable model on shorter rather than longer T-mazes not only helps "
+        "training capabilities and efficiency […]",
+        "The role of multistability in THG",
+        f"a larger share of the short-trained models reaches a return of {NEARLY_OPTIMAL}, and "
+        "the median model does so in fewer iterations",
+        judge_short_efficient,
         how_many=True,
     ),
 )

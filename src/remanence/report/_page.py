@@ -131,7 +131,8 @@ def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The plan, with blanks for what an older study may not say."""
     blank = dict.fromkeys(("name", "profile", "note", "started", "python"), "")
     begun = str(plan.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
-    return {**blank, "command": [], "machine": {}, "versions": {}, **plan, "started": begun}
+    lists = {"command": [], "machine": {}, "versions": {}, "continued": []}
+    return {**blank, **lists, **plan, "started": begun}
 
 
 def _describe_job(records: Records, job: Job) -> dict[str, Any]:
@@ -186,24 +187,26 @@ def _show_vaa(value: float, limit: float) -> str:
 
 def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
     bitwise, contraction = certificate["bitwise"], certificate["contraction"]
-    failure = bitwise["failures"]["solved"] or bitwise["failures"]["optimal"]
     settled = [
         "open" if cue["transient"] is None else f"{cue['transient']:,}" for cue in bitwise["cues"]
     ]
     return {
         "solved": _show_lengths(bitwise["solved"]),
         "optimal": _show_lengths(bitwise["optimal"]),
-        "failure": _show_failure(failure, bitwise["solved"]),
+        "failure": _show_failure(bitwise),
         "settled": " / ".join(settled),
         "merge": _show_merge(bitwise["merge"], "open" in settled),
         "contraction": contraction["verdict"],
     }
 
 
-def _show_failure(failure: Mapping[str, Any] | None, solved: Any) -> str:
-    if failure is None:
-        return "not known" if solved is None else "none"
-    return f"{failure['kind']} at {failure['length']:,}"
+def _show_failure(bitwise: Mapping[str, Any]) -> str:
+    """Where it first takes no right arm in time; if nowhere, where it first wastes a step."""
+    failure, waste = (bitwise["failures"][name] for name in ("solved", "optimal"))
+    if failure is not None:
+        return f"{failure['kind']} at {failure['length']:,}"
+    found = "not known" if bitwise["solved"] is None else "none"
+    return f"{found}; first waste: {waste['kind']} at {waste['length']:,}" if waste else found
 
 
 def _show_merge(merge: int | None, is_open: bool) -> str:

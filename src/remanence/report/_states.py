@@ -31,8 +31,12 @@ def tabulate_states(records: Records, models: Columns) -> tuple[Columns, list[st
 
 
 def choose_typical(models: Columns, preset: str) -> Columns:
-    """The bistable nonlinear agent of a training whose transient is the median; one row or none."""
-    candidates = select_rows(models, preset=preset, stability="bistable", parallelizable=False)
+    """The nonlinear agent whose transient is the median, of those of a training that are bistable
+    and solve length 100; one row or none.
+    """
+    candidates = select_rows(
+        models, preset=preset, stability="bistable", parallelizable=False, outcome="solved"
+    )
     candidates = keep_rows(candidates, np.isfinite(candidates["transient"]))
     ranking = np.argsort(candidates["transient"], kind="stable")
     return keep_rows(candidates, ranking[(len(ranking) - 1) // 2 :][:1])
@@ -49,5 +53,7 @@ def _follow(records: Records, chosen: Mapping[str, Any]) -> Columns:
     step, starts = make_idle_map(Agent.load(path), environment)
     orbits = np.stack([list_cycle(step, start, NUM_STEPS) for start in starts])
     cues, steps, units = (index.ravel() for index in np.indices(orbits.shape))
-    identity = {name: np.full(orbits.size, chosen[name]) for name in (*IDENTITY, "stability")}
+    identity = {
+        name: np.full(orbits.size, chosen[name]) for name in (*IDENTITY, "stability", "transient")
+    }
     return identity | {"cue": cues, "step": steps, "unit": units, "state": orbits.ravel()}

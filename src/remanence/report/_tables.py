@@ -1,5 +1,6 @@
 """The tables that figures and claims are made from, derived from the records of a study."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
 MODEL_COLUMNS = (
     *(*IDENTITY, "stability", "vaa", "vaa_limit", "length", "outcome", "longest"),
     *("outcome_longest", "return_longest", "learned", "solves_shorter", "solves_longer"),
-    *("lasting", "transient"),
+    *("lasting", "last_miss", "transient"),
 )
 YES, NO = "yes", "no"
 
@@ -83,19 +84,23 @@ def _list_models(
     for key, known in sorted(identities.items()):
         identity = {name: known[name] for name in IDENTITY}
         measured = stability.get(key, {})
-        certified = certificates.get(key, {})
+        rows = by_agent.get(key, [])
+        knowledge = Knowledge.gather(records.certificates.get(key), rows)
         yield identity | {
             "stability": measured.get("stability", ""),
             "vaa": measured.get("vaa", np.nan),
             "vaa_limit": measured.get("vaa_limit", np.nan),
-            **_summarize(identity["preset"], by_agent.get(key, [])),
-            "lasting": _find_lasting(records.certificates.get(key)),
-            "transient": _find_transient(certified),
+            **_summarize(identity["preset"], rows),
+            "solves_shorter": knowledge.solves(2, PROBE - 1),
+            "solves_longer": knowledge.solves(PROBE + 1),
+            "lasting": knowledge.solves(2),
+            "last_miss": knowledge.find_last_miss(PROBE - 1),
+            "transient": _find_transient(certificates.get(key, {})),
         }
 
 
 def _summarize(preset: str, rows: list[Row]) -> Row:
-    """What an agent does at length 100, at the longest, at shorter, longer and trained ones."""
+    """What an agent does at length 100, at the longest and at those it was trained on."""
     rows = sorted(rows, key=lambda row: row["length"])
     solved = {row["length"]: row["outcome"] == "solved" for row in rows}
     probes = [row for row in rows if abs(row["length"] - PROBE) <= 0.1 * PROBE]
@@ -111,18 +116,41 @@ def _summarize(preset: str, rows: list[Row]) -> Row:
         "outcome_longest": rows[-1]["outcome"] if rows else "",
         "return_longest": rows[-1]["return"] if rows else np.nan,
         "learned": bool(trained) and all(solved[length] for length in trained),
-        "solves_shorter": all(solved[length] for length in solved if length < PROBE),
-        "solves_longer": all(solved[length] for length in solved if length > PROBE),
     }
 
 
-def _find_lasting(certificate: Mapping[str, Any] | None) -> str:
-    """Whether an agent is right at every length from 2 on; empty where that is not known."""
-    found = None if certificate is None else certificate["bitwise"]["solved"]
-    if found is None:
-        return ""
-    lengths = LengthSet.from_json(found)
-    return YES if lengths.unfold(len(lengths.listed) + lengths.period)[1:].all() else NO
+@dataclasses.dataclass(frozen=True)
+class Knowledge:
+    """The lengths an agent solves: all of them where its certificate tells, else those it was
+    evaluated at.
+    """
+
+    certified: LengthSet | None
+    evaluated: Mapping[int, bool]
+
+    @classmethod
+    def gather(cls, certificate: Mapping[str, Any] | None, rows: list[Row]) -> "Knowledge":
+        """From a certificate, if there is one, and the outcomes at some lengths."""
+        found = None if certificate is None else certificate["bitwise"]["solved"]
+        evaluated = {row["length"]: row["outcome"] == "solved" for row in rows}
+        return cls(None if found is None else LengthSet.from_json(found), evaluated)
+
+    def solves(self, low: int, high: int | None = None) -> str:
+        """Whether all lengths from one on, up to another if there is one; empty if not known.
+
+        One length that fails is enough to know, and any number that do not is not.
+        """
+        if self.certified is not None:
+            return YES if self.certified.covers(low, high) else NO
+        missed = (length for length, solved in self.evaluated.items() if not solved)
+        return NO if any(low <= length <= (high or length) for length in missed) else ""
+
+    def find_last_miss(self, high: int) -> float:
+        """The last length from 2 up to another that fails: 0 if none does, NaN if not known."""
+        if self.certified is None:
+            return np.nan
+        missed = np.flatnonzero(~self.certified.unfold(high)[1:])
+        return float(missed[-1] + 2) if len(missed) else 0.0
 
 
 def _find_transient(certified: Row) -> float:

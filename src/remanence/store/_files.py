@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,14 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+        # Not by `tempfile`, whose files only their owner can read; results are for everyone.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         raise _explain(path, error) from error
-    temporary = Path(name)
     try:
         write(temporary)
         _flush(temporary)
-        # mkstemp makes files that only their owner can read; results are for everyone.
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
         _flush(path.parent)
     except OSError as error:
@@ -78,10 +76,13 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError as error:
+        except BlockingIOError as error:
             raise StoreError(
                 path, "another process is working here", "wait for it or choose another directory"
             ) from error
+        except OSError as error:
+            problem = f"it cannot be held against other processes ({error.strerror or error})"
+            raise StoreError(path, problem, "use a file system that has locks") from error
         yield
 
 
@@ -97,12 +98,6 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _explain(path: Path, error: OSError) -> StoreError:

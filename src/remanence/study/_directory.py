@@ -37,15 +37,26 @@ class StudyDirectory:
         object.__setattr__(self, "path", Path(self.path))
 
     def begin(self, study: Study) -> None:
-        """Write the plan; if there is one already, it must be the same."""
+        """Write the plan; if there is one already, it must be the same but for its note.
+
+        Where the software has changed since, that is written down.
+        """
+        now = _describe_process()
         if not self._description.exists():
-            write_json(self._description, _describe(study))
-        elif self.read_study() != study:
+            write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
+            return
+        found = self.read_description()
+        difference = _find_difference(self.read_study().to_json(), study.to_json())
+        if difference:
             raise StoreError(
                 self._description,
-                "another study, or one of another size, was begun here",
+                f"another study was begun here, {difference}",
                 "repeat what it was begun with, or choose another directory",
             )
+        goes_on = found.get("continued", [])
+        last = [found, *goes_on][-1]
+        if any(last.get(name) != now[name] for name in ("versions", "python")):
+            write_json(self._description, found | {"continued": [*goes_on, now]})
 
     def read_description(self) -> dict[str, Any]:
         """The contents of study.json."""
@@ -106,13 +117,24 @@ class StudyDirectory:
         return self.path / "study.json"
 
 
-def _describe(study: Study) -> dict[str, Any]:
+def _describe_process() -> dict[str, Any]:
     return {
-        "format": FORMAT,
-        **study.to_json(),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "versions": {name: version(name) for name in _VERSIONED},
         "python": platform.python_version(),
         "machine": describe_machine(),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def _find_difference(found: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+    """The first difference between two plans, in words; notes do not count."""
+    ours, theirs = ({job["id"]: job for job in plan["jobs"]} for plan in (wanted, found))
+    named = [("", {k: v for k, v in wanted.items() if k in ("name", "profile")}, found)]
+    named += [(f"{id}: ", job, theirs[id]) for id, job in ours.items() if id in theirs]
+    for owner, mine, other in named:
+        for name, value in mine.items():
+            if other[name] != value:
+                return f"with {owner}{name} = {other[name]!r} and not {value!r}"
+    apart = sorted(set(ours) ^ set(theirs))
+    return f"{'with' if apart[0] in theirs else 'without'} {apart[0]}" if apart else None

@@ -2,13 +2,12 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Sequence
 
 from remanence.evaluation import BUDGET
 from remanence.study._plan import Job
-from remanence.study._status import DONE, RUNNING, StudyStatus
-from remanence.training import get_preset
+from remanence.study._status import DONE, FAILED, RUNNING, StudyStatus
+from remanence.training import count_cores, get_preset
 
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
 # files; the weights and Adam's moments are most of them.
@@ -30,48 +29,78 @@ SECONDS_OF_TRUST = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What a job or a study is expected to take."""
+    """What jobs are expected to take."""
 
     seconds: float
     disk_bytes: float
 
-    def __add__(self, other: "Estimate") -> "Estimate":
-        return Estimate(self.seconds + other.seconds, self.disk_bytes + other.disk_bytes)
 
-
-def estimate(jobs: Sequence[Job], num_cores: int | None = None) -> Estimate:
-    """What jobs, one after another on so many cores, are expected to take."""
-    cores = num_cores or os.cpu_count() or 1
-    return sum((_estimate_job(job, cores) for job in jobs), Estimate(0.0, 0.0))
+def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = None) -> Estimate:
+    """What jobs are expected to take, so many at a time, that share so many cores."""
+    pace = _Pace.share(num_workers, num_cores)
+    at_a_time = min(num_workers, max(1, len(jobs)))
+    return Estimate(
+        seconds=sum(pace.foresee(job) for job in jobs) / at_a_time,
+        disk_bytes=sum(map(_foresee_bytes, jobs)),
+    )
 
 
 def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
     """How long the rest of a study will take if it goes on as it went."""
+    pace = _Pace.share(num_workers)
     foreseen = gone = spent = 0.0
+    num_left = 0
     for job in status.study.jobs:
-        seconds, share = estimate([job]).seconds, _measure_share(status, job)
+        found = status.jobs[job.id]
+        if found.state == FAILED:
+            continue
+        seconds, share = pace.foresee(job), _measure_share(status, job, pace)
         foreseen += seconds
         gone += seconds * share
+        num_left += found.state != DONE
         # A job that is taken up again does not know how far it is until it has said so.
-        spent += status.jobs[job.id].seconds if share else 0.0
-    pace = (spent + SECONDS_OF_TRUST) / (gone + SECONDS_OF_TRUST)
-    return pace * (foreseen - gone) / num_workers
+        spent += found.seconds if share else 0.0
+    correction = (spent + SECONDS_OF_TRUST) / (gone + SECONDS_OF_TRUST)
+    return correction * (foreseen - gone) / max(1, min(num_workers, num_left))
 
 
-def _estimate_job(job: Job, num_cores: int) -> Estimate:
-    # A network that nobody has measured is taken for a small one.
-    network = job.network if job.network in CORE_SECONDS_PER_ITERATION else "tmaze"
-    rounds = math.ceil(len(job.seeds) / num_cores)
-    core_seconds = CORE_SECONDS_PER_ITERATION[network] * SLOWER_PRESETS.get(job.preset, 1.0)
-    iterations = job.num_iterations * _compare_work(job) * core_seconds
-    per_agent = CORE_SECONDS_PER_AGENT[network] * job.budget / BUDGET
-    seconds = rounds * iterations + len(job.seeds) * per_agent
+@dataclasses.dataclass(frozen=True)
+class _Pace:
+    """How fast a job is on so many cores."""
+
+    num_cores: int
+
+    @staticmethod
+    def share(num_workers: int, num_cores: int | None = None) -> "_Pace":
+        """That of each of several workers."""
+        return _Pace(max(1, (num_cores or count_cores()) // num_workers))
+
+    def foresee(self, job: Job) -> float:
+        """Seconds for all of a job."""
+        per_agent = CORE_SECONDS_PER_AGENT[_find_measured(job)] * job.budget / BUDGET
+        return self.foresee_training(job, job.num_iterations) + len(job.seeds) * per_agent
+
+    def foresee_training(self, job: Job, num_iterations: int) -> float:
+        """Seconds until so many iterations of its training are over."""
+        network = _find_measured(job)
+        rounds = math.ceil(len(job.seeds) / self.num_cores)
+        core_seconds = CORE_SECONDS_PER_ITERATION[network] * SLOWER_PRESETS.get(job.preset, 1.0)
+        iterations = num_iterations * core_seconds * _compare_work(job)
+        return SECONDS_TO_COMPILE[network] + rounds * iterations
+
+
+def _find_measured(job: Job) -> str:
+    """A network that nobody has measured is taken for a small one."""
+    return job.network if job.network in CORE_SECONDS_PER_ITERATION else "tmaze"
+
+
+def _foresee_bytes(job: Job) -> float:
     per_seed = (
-        BYTES_PER_AGENT[network]
+        BYTES_PER_AGENT[_find_measured(job)]
         + 2 * len(job.lengths) * BYTES_PER_EPISODE
         + job.num_iterations * BYTES_PER_ITERATION
     )
-    return Estimate(seconds + SECONDS_TO_COMPILE[network], len(job.seeds) * per_seed)
+    return len(job.seeds) * per_seed
 
 
 def _compare_work(job: Job) -> float:
@@ -82,9 +111,11 @@ def _compare_work(job: Job) -> float:
     )
 
 
-def _measure_share(status: StudyStatus, job: Job) -> float:
-    """How much of a job is over, from 0 to 1; what follows training is left out."""
+def _measure_share(status: StudyStatus, job: Job, pace: _Pace) -> float:
+    """How much of a job is over, from 0 to 1; of what follows training nothing is, until all is."""
     found = status.jobs[job.id]
-    if found.state == DONE:
-        return 1.0
-    return 0.95 * found.iteration / job.num_iterations if found.state == RUNNING else 0.0
+    if found.state != RUNNING:
+        return float(found.state == DONE)
+    if not found.iteration:
+        return 0.0
+    return pace.foresee_training(job, found.iteration) / pace.foresee(job)

@@ -1,17 +1,19 @@
 """What a study is: trainings and what is asked of their agents, as data, no code."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remanence import envs
 from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import BUDGET
+from remanence.evaluation import BUDGET, LONGEST
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
 from remanence.training import PPOConfig, change_config, get_preset
 
 PLAIN_NETWORK = "tmaze"
+LARGEST_SEED = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Job:
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
 
     def __post_init__(self):
-        for option in ("seeds", "lengths"):
-            _check_numbers(option, getattr(self, option), lowest=0 if option == "seeds" else 1)
+        for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
+            _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
         if not is_whole(self.budget, lowest=1):
             raise InvalidOptionError("budget", self.budget, "use a whole number of 1 or more")
@@ -88,10 +90,14 @@ class Study:
         object.__setattr__(self, "jobs", tuple(self.jobs))
         if not self.jobs:
             raise InvalidOptionError("trainings", [], "a study needs one or more")
-        ids = [job.id for job in self.jobs]
-        twice = sorted({id for id in ids if ids.count(id) > 1})
-        if twice:
-            raise InvalidOptionError("trainings", twice[0], "it is there twice")
+        agents = Counter(
+            (name_job(job.preset, job.network, job.cell), seed)
+            for job in self.jobs
+            for seed in job.seeds
+        )
+        (training, seed), number = agents.most_common(1)[0]
+        if number > 1:
+            raise InvalidOptionError("trainings", training, f"seed {seed} is there {number} times")
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `study.json` has it."""
@@ -113,10 +119,10 @@ def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None =
     return f"{preset}-{model}{batch}"
 
 
-def _check_numbers(option: str, numbers: Any, lowest: int) -> None:
+def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:
     whole = isinstance(numbers, list | tuple) and all(is_whole(it, lowest) for it in numbers)
-    if not whole or not numbers or len(set(numbers)) < len(numbers):
-        remedy = f"give whole numbers of {lowest} or more, each one once"
+    if not whole or not numbers or max(numbers) > highest or len(set(numbers)) < len(numbers):
+        remedy = f"give whole numbers from {lowest} to {highest:,}, each one once"
         raise InvalidOptionError(option, numbers, remedy)
 
 

@@ -33,7 +33,10 @@ def list_profiles(study: str) -> list[str]:
 def load_profile(study: str, profile: str) -> Study:
     """A study in one of its sizes, or from a TOML file of the user's own."""
     if profile.endswith(".toml"):
-        return _read_profile(Path(profile))
+        found = _read_profile(Path(profile))
+        if found.name != study:
+            raise InvalidOptionError("study", study, f"{profile} is a study called {found.name}")
+        return found
     known = list_profiles(study)
     if not known:
         studies = {path.stem.rpartition("-")[0] for path in _PROFILES.glob("*.toml")}
@@ -61,14 +64,14 @@ def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[
     optional = ("network", "seeds_per_job", "lengths", "budget", "changes")
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
-    size = training.get("seeds_per_job", len(seeds))
+    size = training.get("seeds_per_job", max(1, len(seeds)))
     if not is_whole(size, lowest=1):
         raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
     network = training.get("network", PLAIN_NETWORK)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
     for preset in training["presets"]:
         for cell in training["cells"]:
-            for start in range(0, len(seeds), size):
+            for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
                 id = name_job(preset, network, cell, batch if size < len(seeds) else None)
                 yield Job(

@@ -13,6 +13,7 @@ Columns = dict[str, np.ndarray]
 Row = dict[str, Any]
 
 NONE = -1
+UNDECIDED = -2
 
 
 def collect_rows(rows: Sequence[Row]) -> Columns:
@@ -34,21 +35,25 @@ def record_stability(seed: int, vaa: VAA) -> Row:
 def record_certificate(seed: int, found: Mapping[str, Any]) -> Row:
     """A row of the table `certificates`, from a certificate as JSON; -1 stands for none.
 
-    A span counts the lengths from 1 on that are all right: 0 where that is undecided, and -1 where
-    it is every length.
+    A span counts the lengths from 1 on that are all right: -1 where it is every length, and -2
+    where that is undecided. At the first failure no right arm is reached in time; at the first
+    waste it may be, but not in the fewest steps.
     """
     bitwise, contraction = found["bitwise"], found["contraction"]
     solved, optimal = (_read_horizons(bitwise[name]) for name in ("solved", "optimal"))
-    failure = bitwise["failures"]["solved"] or bitwise["failures"]["optimal"] or {}
+    failure, waste = (bitwise["failures"][name] or {} for name in ("solved", "optimal"))
     closures = {cue["cue"]: cue for cue in bitwise["cues"]}
     return {
         "seed": seed,
         "solved": solved.verdict,
         "optimal": optimal.verdict,
+        "solved_from_2_on": solved.lengths is not None and solved.lengths.covers(2),
         "solved_span": _measure_span(solved),
         "optimal_span": _measure_span(optimal),
         "first_failure": failure.get("length", NONE),
         "failure_kind": failure.get("kind", ""),
+        "first_waste": waste.get("length", NONE),
+        "waste_kind": waste.get("kind", ""),
         "transient_up": _or_none(closures[-1]["transient"]),
         "transient_down": _or_none(closures[1]["transient"]),
         "period_up": _or_none(closures[-1]["period"]),
@@ -66,7 +71,7 @@ def _read_horizons(found: Any) -> Horizons:
 
 def _measure_span(horizons: Horizons) -> int:
     if horizons.lengths is None:
-        return 0
+        return UNDECIDED
     missing = horizons.lengths.first_missing
     return NONE if missing is None else missing - 1
 

@@ -22,11 +22,15 @@ select preset, network, cell, seed, length, avg("return") as "return",
 from ({evaluations}) group by all order by all
 """
 
-# In the files -1 stands for a span of every length, and for a step or length that there is none of.
+# In the files -1 stands for a span of every length, -2 for one that is undecided, and -1 for a step
+# or length that there is none of.
 _SPANS = ("solved_span", "optimal_span")
-_STEPS = ("first_failure", "merge", "transient_up", "transient_down", "period_up", "period_down")
+_STEPS = (
+    *("first_failure", "first_waste", "merge"),
+    *("transient_up", "transient_down", "period_up", "period_down"),
+)
 _CERTIFICATES = ", ".join(
-    [f"if({name} = -1, 'inf'::double, {name}::double) as {name}" for name in _SPANS]
+    [f"if({name} = -1, 'inf'::double, nullif({name}, -2)::double) as {name}" for name in _SPANS]
     + [f"nullif({name}, -1) as {name}" for name in _STEPS]
 )
 
@@ -34,7 +38,8 @@ _CERTIFICATES = ", ".join(
 _SUMMARY = """
 select preset, network, cell, count(*) as agents,
   count(*) filter (stability = 'bistable') as bistable,
-  count(*) filter (outcome = 'solved') as solved_at_100,
+  if(count(outcome) > 0, count(*) filter (outcome = 'solved'), null) as solved_at_100,
+  count(*) filter (solved_from_2_on) as solved_from_2_on,
   count(*) filter (solved = 'every length') as solved_at_every_length
 from ({stability}) join ({certificates}) using (preset, network, cell, seed)
 left join (from ({outcomes}) where length = 100) using (preset, network, cell, seed)
@@ -49,7 +54,7 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `certificates` for each agent, `curves` for each seed and iteration, `summary` for each
     training. `.fetchnumpy()`, `.df()`, `.pl()` or `.arrow()` of the relation turn it into columns
     of those libraries, and `.filter`, `.aggregate` and the rest query it. A span of every length is
-    infinite, and a step or length that there is none of is null.
+    infinite; one that is undecided, and a step or length that there is none of, is null.
     """
     import duckdb  # slow to import, and needed by few
 

@@ -1,6 +1,7 @@
 """Works through a study: whatever is killed on the way, running it again goes on."""
 
 import contextlib
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -98,7 +99,8 @@ def _settle(
     """Record a job that could not even say that it failed; returns whether its worker was lost."""
     error = future.exception()
     if error is not None and not isinstance(error, BrokenExecutor):
-        change_status(directory.status_path(futures[future]), state=FAILED, error=repr(error))
+        told = "".join(traceback.format_exception(error))
+        change_status(directory.status_path(futures[future]), state=FAILED, error=told)
     return isinstance(error, BrokenExecutor)
 
 

@@ -7,6 +7,7 @@ from remanence.training._config import PPOConfig as PPOConfig
 from remanence.training._config import Preset as Preset
 from remanence.training._config import change_config as change_config
 from remanence.training._config import get_preset as get_preset
+from remanence.training._engines import count_cores as count_cores
 from remanence.training._run import RunDirectory as RunDirectory
 from remanence.training._train import Progress as Progress
 from remanence.training._train import Training as Training

@@ -76,7 +76,7 @@ class CoresEngine(AbstractEngine):
         self._improve_value = Program(learner.improve_value, "value", self.profile, (0,))
         self._params = params
         self._states: list[LearnerState] = []
-        self._pool = ThreadPoolExecutor(max_workers=num_threads or _count_cores())
+        self._pool = ThreadPoolExecutor(max_workers=num_threads or count_cores())
 
     def begin(self, seeds: Sequence[int]) -> None:
         self._states = [self._begin(jnp.int32(seed), self._params) for seed in seeds]
@@ -156,7 +156,7 @@ def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
     return VmapEngine(learner, params)
 
 
-def _count_cores() -> int:
+def count_cores() -> int:
     """The cores that this process may use, which a scheduler may have made fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
