@@ -1,10 +1,18 @@
 """The results that the repository shows."""
 
+import csv
 import re
 from pathlib import Path
 
+import pytest
+
+from remanence.cli import main
+from remanence.figures import MODELS
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results" / "tmaze"
+AGENTS = ROOT / "examples" / "agents"
+TRAININGS = {"lengths 1-3": "tmaze-short", "length 100": "tmaze-long"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -28,3 +36,32 @@ def test_every_picture_and_file_that_pages_link_to_is_there():
 
 def test_results_are_small():
     assert sum(file.stat().st_size for file in RESULTS.rglob("*") if file.is_file()) < 10e6
+
+
+def test_the_table_of_results_is_the_summary():
+    with (RESULTS / "tables" / "summary.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    expected = {
+        (row["preset"], row["network"] if row["network"] != "tmaze" else row["cell"]): (
+            f"{row['bistable']} of {row['agents']}",
+            *(row[name] for name in ("solved_at_100", "solved_from_2_on")),
+            row["solved_at_every_length"],
+        )
+        for row in rows
+    }
+    models = {look.name: name for name, look in MODELS.items()}
+    text = (RESULTS / "README.md").read_text(encoding="utf-8")
+    cells = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:1] == "|"]
+    found = {
+        (TRAININGS[training], models[model]): tuple(numbers)
+        for training, model, *numbers in (row for row in cells if row[0] in TRAININGS)
+    }
+    assert found == expected
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru"])
+def test_example_agents_are_those_of_the_study(cell):
+    certificate = RESULTS / "certificates" / f"tmaze-short-{cell}" / "seed-1.json"
+    with pytest.raises(SystemExit) as checked:
+        main(["check", str(certificate), str(AGENTS / cell / "agents" / "seed-1.safetensors")])
+    assert checked.value.code == 0

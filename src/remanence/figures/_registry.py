@@ -128,10 +128,10 @@ register(
         draw_single_units,
         needs=(),
         title="Single units",
-        caption="A unit after two opposite cues, with no input from step 1 on. A GRU forgets or "
-        "remembers as its weight W_hn decides: below, its stable (full) and unstable (open) "
-        "states for each weight, and the two weights shown. A minGRU always forgets; a BMRU is "
-        "where it will stay after one step.",
+        caption="A unit after two opposite cues, with no input from step 1 on. A GRU forgets (A) "
+        "or remembers (B) as its weight W_hn decides. E: its stable (full) and unstable (open) "
+        "states for each weight, and the two weights shown. A minGRU always forgets (C); a BMRU "
+        "is where it will stay after one step (D).",
         paper="supplementary figure 1",
     ),
 )

@@ -16,8 +16,8 @@ from remanence.figures._looks import CUES
 from remanence.figures._style import BLUE, GREY, RED, STYLE, make_figure
 
 WEIGHTS = {"monostable": 1.5, "bistable": 3.0}
-# Without the weight 2 itself, where orbits take for ever to settle.
-SWEEP = np.linspace(0, 4, 18)
+# With the weights above, and without 2, where orbits take for ever to settle.
+SWEEP = 0.3 * np.arange(14)
 NUM_STEPS = 30
 CUE_VALUES = {0: -1.0, 1: 1.0}
 
@@ -35,9 +35,11 @@ def draw_single_units(tables: Tables) -> Figure:
         figure = make_figure(6.6, 6.2)
         panels = figure.subplot_mosaic([[0, 2], [1, 3], ["all", "all"]])
         for index, (name, cell) in enumerate(units.items()):
-            _draw_unit(panels[index], cell, name)
+            _draw_unit(panels[index], cell)
+            panels[index].set_title(f"{'ABCD'[index]}  {name}", loc="left")
         panels[0].legend(loc="upper right", ncols=2)
         _draw_bifurcation(panels["all"])
+        panels["all"].set_title("E  Fixed points of the GRU", loc="left")
     return figure
 
 
@@ -70,7 +72,7 @@ def make_bmru() -> BMRU:
     return eqx.tree_at(lambda it: (it.inputs.weight, it.inputs.bias), cell, values)
 
 
-def _draw_unit(axes: Axes, cell: AbstractCell, name: str) -> None:
+def _draw_unit(axes: Axes, cell: AbstractCell) -> None:
     for cue, look in CUES.items():
         inputs = jnp.zeros((NUM_STEPS, 1)).at[1].set(CUE_VALUES[cue])
         first = jnp.arange(NUM_STEPS) == 0
@@ -84,7 +86,7 @@ def _draw_unit(axes: Axes, cell: AbstractCell, name: str) -> None:
             color=look.colour,
             label=look.name,
         )
-    axes.set(title=name, xlabel="step after the cue", ylabel="state", ylim=(-1.3, 1.3))
+    axes.set(xlabel="step after the cue", ylabel="state", ylim=(-1.3, 1.3))
 
 
 def _draw_bifurcation(axes: Axes) -> None:

@@ -18,7 +18,7 @@ SELF_EXCITATIONS = {"monostable": 0.6, "multistable": 2.4}
 CROSS_EXCITATION = 1.0
 # The bias of z: at 2 a unit keeps 88% of its state on each step, and orbits are smooth to look at.
 GATE_BIAS = 2.0
-NUM_STEPS = 100
+NUM_STEPS = 180
 STARTS = np.array([[x, y] for x in (-0.9, -0.3, 0.3, 0.9) for y in (-0.8, 0.8)])
 
 
@@ -36,8 +36,10 @@ def draw_sketch(tables: Tables) -> Figure:
             _draw_plane(plane, basins, colours)
             _draw_orbits(time, plane, step, basins, colours)
             time.set(title=f"{name}, $W_{{hn}}$ = {excitation:g}", xlabel="step")
-        times[0].set(ylabel="A   state of unit 0")
-        planes[0].set(ylabel="B   state of unit 1")
+        times[0].set(ylabel="state of unit 0")
+        planes[0].set(ylabel="state of unit 1")
+        for letter, axes in (("A", times[0]), ("B", planes[0])):
+            axes.text(-0.3, 1.0, letter, transform=axes.transAxes, fontsize=11, va="bottom")
     return figure
 
 
