@@ -185,11 +185,11 @@ def test_the_second_runner_is_refused(copy, study):
 
 def test_another_plan_is_refused(copy, study):
     other = Study("tmaze", "tiny", study.note, study.jobs[:1])
-    with pytest.raises(StoreError, match="was begun here, with tmaze-short-bmru"):
+    with pytest.raises(StoreError, match="tmaze-short-bmru was there and is not now"):
         run_here(copy, other)
     longer = dataclasses.replace(study.jobs[0], num_iterations=4)
     other = Study("tmaze", "tiny", study.note, [longer, study.jobs[1]])
-    with pytest.raises(StoreError, match="tmaze-short-gru: num_iterations = 3 and not 4"):
+    with pytest.raises(StoreError, match="num_iterations was 3 and is now 4"):
         run_here(copy, other)
 
 

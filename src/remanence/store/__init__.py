@@ -4,6 +4,7 @@ from remanence.store._arrays import load_arrays as load_arrays
 from remanence.store._arrays import name_leaves as name_leaves
 from remanence.store._arrays import restore_leaves as restore_leaves
 from remanence.store._arrays import save_arrays as save_arrays
+from remanence.store._files import find_difference as find_difference
 from remanence.store._files import hold_directory as hold_directory
 from remanence.store._files import read_json as read_json
 from remanence.store._files import remove_leftovers as remove_leftovers

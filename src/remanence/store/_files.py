@@ -62,6 +62,20 @@ def read_json(path: Path) -> Any:
         raise _explain(path, error) from error
 
 
+def find_difference(name: str, found: Any, wanted: Any) -> str | None:
+    """The first place where two JSON values differ, in words."""
+    wanted = json.loads(json.dumps(wanted))
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted({*found, *wanted}):
+            difference = find_difference(f"{name}.{key}", found.get(key), wanted.get(key))
+            if difference:
+                return difference
+        return None
+    if isinstance(found, dict) or isinstance(wanted, dict):
+        return f"{name} was there and is not now" if found else f"{name} is new"
+    return None if found == wanted else f"{name} was {found!r} and is now {wanted!r}"
+
+
 @contextlib.contextmanager
 def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold a directory against other processes; the hold ends with the process, however it ends.

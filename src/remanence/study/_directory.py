@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import RemanenceError, StoreError
-from remanence.store import describe_machine, read_json, remove_leftovers, write_json
+from remanence.store import (
+    describe_machine,
+    find_difference,
+    read_json,
+    remove_leftovers,
+    write_json,
+)
 from remanence.study._plan import Job, Study
 from remanence.training import RunDirectory
 
@@ -46,11 +52,11 @@ class StudyDirectory:
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
             return
         found = self.read_description()
-        difference = _find_difference(self.read_study().to_json(), study.to_json())
+        difference = find_difference("study", _name_parts(self.read_study()), _name_parts(study))
         if difference:
             raise StoreError(
                 self._description,
-                f"another study was begun here, {difference}",
+                f"another study was begun here: {difference}",
                 "repeat what it was begun with, or choose another directory",
             )
         goes_on = found.get("continued", [])
@@ -127,14 +133,7 @@ def _describe_process() -> dict[str, Any]:
     }
 
 
-def _find_difference(found: dict[str, Any], wanted: dict[str, Any]) -> str | None:
-    """The first difference between two plans, in words; notes do not count."""
-    ours, theirs = ({job["id"]: job for job in plan["jobs"]} for plan in (wanted, found))
-    named = [("", {k: v for k, v in wanted.items() if k in ("name", "profile")}, found)]
-    named += [(f"{id}: ", job, theirs[id]) for id, job in ours.items() if id in theirs]
-    for owner, mine, other in named:
-        for name, value in mine.items():
-            if other[name] != value:
-                return f"with {owner}{name} = {other[name]!r} and not {value!r}"
-    apart = sorted(set(ours) ^ set(theirs))
-    return f"{'with' if apart[0] in theirs else 'without'} {apart[0]}" if apart else None
+def _name_parts(study: Study) -> dict[str, Any]:
+    """What makes a study this one, which its note does not."""
+    plan = study.to_json()
+    return {**plan, "note": "", "jobs": {job["id"]: job for job in plan["jobs"]}}

@@ -23,6 +23,7 @@ from remanence import envs
 from remanence.errors import StoreError
 from remanence.networks import Agent, Architecture
 from remanence.store import (
+    find_difference,
     load_arrays,
     name_leaves,
     read_json,
@@ -92,7 +93,7 @@ class RunDirectory:
         """Raise unless what is to be resumed is what was begun, with the same versions."""
         found = self.read_description()
         for part in ("what", "versions"):
-            difference = _find_difference(part, found[part], description[part])
+            difference = find_difference(part, found[part], description[part])
             if difference:
                 raise StoreError(
                     self._description,
@@ -179,15 +180,3 @@ def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarra
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def _find_difference(name: str, found: Any, wanted: Any) -> str | None:
-    """The first place where two JSON values differ, in words."""
-    wanted = json.loads(json.dumps(wanted))
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for key in sorted({*found, *wanted}):
-            difference = _find_difference(f"{name}.{key}", found.get(key), wanted.get(key))
-            if difference:
-                return difference
-        return None
-    return None if found == wanted else f"{name} was {found!r} and is now {wanted!r}"
