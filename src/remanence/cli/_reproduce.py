@@ -43,7 +43,7 @@ class Reproduce:
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The study: tmaze."""
     profile: str = "smoke"
-    """Its size: smoke (2 minutes), laptop (2-3 hours), paper (days), or a TOML file of your own."""
+    """Its size: smoke (2 minutes), laptop (2 hours), paper (days), or a TOML file of your own."""
     out: Path | None = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1
