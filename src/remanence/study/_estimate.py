@@ -14,10 +14,10 @@ from remanence.training import count_cores, get_preset
 CORE_SECONDS_PER_ITERATION = {"tmaze": 0.12, "deep-mingru": 2.5}
 # Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
 # measured with small networks alone.
-SLOWER_PRESETS = {"tmaze-long": 2.5}
+SLOWER_PRESETS = {"tmaze-long": 2.2}
 # With a certificate's usual budget. A deep network's memory takes so long to settle that it uses
 # all of it; measured roughly, with a tenth of it and lengths up to a hundredth of the usual.
-CORE_SECONDS_PER_AGENT = {"tmaze": 3.0, "deep-mingru": 500.0}
+CORE_SECONDS_PER_AGENT = {"tmaze": 1.0, "deep-mingru": 500.0}
 SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
 BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
 BYTES_PER_EPISODE = 4.0
