@@ -20,7 +20,7 @@ class Report:
     a table in Markdown to `claims.md`. What is missing or broken in the study is named, and the
     rest is reported.
 
-    Example: remanence report studies/tmaze
+    Example: remanence report studies/laptop
     """
 
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
