@@ -123,6 +123,14 @@ def test_an_agent_that_two_trainings_share_is_told(tmp_path):
         load_profile("tmaze", str(path))
 
 
+def test_two_jobs_of_one_name_are_told(tmp_path):
+    training = PROFILE[PROFILE.index("[[trainings]]") :].replace("[1, 2]", "[3, 4]")
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{PROFILE}\n{training}")
+    with pytest.raises(RemanenceError, match="the name of several jobs"):
+        load_profile("tmaze", str(path))
+
+
 @pytest.mark.parametrize(
     ("study", "profile", "message"),
     [

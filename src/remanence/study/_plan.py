@@ -98,6 +98,10 @@ class Study:
         (training, seed), number = agents.most_common(1)[0]
         if number > 1:
             raise InvalidOptionError("trainings", training, f"seed {seed} is there {number} times")
+        id, number = Counter(job.id for job in self.jobs).most_common(1)[0]
+        if number > 1:
+            remedy = "it is the name of several jobs; give all seeds in one training"
+            raise InvalidOptionError("trainings", id, remedy)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `study.json` has it."""
