@@ -61,6 +61,19 @@ def test_watching_ends_with_the_last_job(tmp_path, capsys, monkeypatch):
     assert "done" in capsys.readouterr().out
 
 
+def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    gru, bmru = directory.read_study().jobs
+    long_ago = {"state": "running", "updated": "2020-01-01T00:00:00+00:00"}
+    write_json(directory.status_path(gru), long_ago)
+    write_json(directory.status_path(bmru), {"state": "waiting"})
+    main(["status", str(path), "--watch"])
+    shown = capsys.readouterr().out
+    assert "probably killed" in shown
+    assert "Nobody is at work" in shown
+
+
 def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
     path = write_study(tmp_path)
     directory = StudyDirectory(path)
@@ -73,6 +86,9 @@ def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "training, iteration 2/3" in shown
     assert "tmaze-short-bmru: ValueError: out of luck" in shown
+    write_json(directory.status_path(gru), {"state": "running"})
+    main(["status", str(path)])
+    assert "starting" in capsys.readouterr().out
     certifying = {"state": "running", "stage": "certifying", "agent": 7, "num_agents": 30}
     write_json(directory.status_path(gru), certifying)
     main(["status", str(path)])

@@ -85,7 +85,8 @@ class Status:
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
     """The study's directory."""
     watch: bool = False
-    """Stay, and show it anew every two seconds until all jobs are over; not with --json."""
+    """Stay, and show it anew every two seconds until all jobs are over, or nobody is at work on
+    them any more; not with --json."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
@@ -100,11 +101,18 @@ class Status:
             _print_errors(console, status)
         else:
             with Live(_tabulate(status), console=console) as live:
-                while {job.state for job in status.jobs.values()} & {"running", "waiting"}:
+                while _may_change(status):
                     time.sleep(SECONDS_BETWEEN_LOOKS)
                     status = read_status(self.study)
                     live.update(_tabulate(status))
             _print_errors(console, status)
+            if status.abandoned:
+                console.print("Nobody is at work on it; `remanence reproduce` goes on with it.")
+
+
+def _may_change(status: StudyStatus) -> bool:
+    left = status.list_jobs("running") + status.list_jobs("waiting")
+    return bool(left) and not status.abandoned
 
 
 def _to_json(status: StudyStatus) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def describe_job(job: JobStatus) -> str:
     if job.state != "running":
         return job.state
     if job.stage != "training":
-        return f"{job.stage}, agent {job.agent}/{job.num_agents}" if job.agent else job.stage
+        stage = job.stage or "starting"
+        return f"{stage}, agent {job.agent}/{job.num_agents}" if job.agent else stage
     count = f"{job.iteration}/{job.num_iterations}"
     return f"training, iteration {count}" if job.iteration else "training, compiling"
 

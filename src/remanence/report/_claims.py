@@ -19,6 +19,9 @@ FEWEST_MODELS = 5
 FEWEST_COUNTED = 30
 PAPER_ITERATIONS = 250
 UNDECIDED = "undecided"
+CHANCE = 0.05
+# The paper evaluates from length 2 on; at length 1 the cue is seen at the junction.
+LENGTH = "length from 2 on"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +60,13 @@ class Claim:
 
 
 claims: Registry[Claim] = Registry("claim")
+
+
+def register_claim(
+    name: str, sentence: str, rule: str, judge: Judge, *, place: str, how_many: bool = False
+) -> None:
+    """Register a claim of one section of the paper."""
+    claims.register(name, Claim(sentence, place, rule, judge, how_many))
 
 
 def judge_claims(tables: Tables) -> dict[str, Finding]:

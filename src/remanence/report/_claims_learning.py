@@ -1,14 +1,15 @@
 """Claims about learning curves and outcomes at length 100, of nonlinear models."""
 
+import functools
+
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
 from remanence.report._claims import (
     FEWEST_COUNTED,
-    Claim,
     Finding,
-    claims,
     conclude,
+    register_claim,
     share,
     show,
     tell,
@@ -153,92 +154,69 @@ def _tell_ends(models: Columns) -> str:
     return f"{words} ({able} of {count_rows(models)} at {NEARLY_OPTIMAL} or more)"
 
 
-claims.register(
+_register = functools.partial(register_claim, place=PLACE)
+
+_register(
     "fast-learning",
-    Claim(
-        "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
-        "training steps […]",
-        PLACE,
-        f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} "
-        "iterations",
-        judge_fast_learning,
-    ),
+    "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
+    "training steps […]",
+    f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations",
+    judge_fast_learning,
 )
-claims.register(
+_register(
     "short-spread",
-    Claim(
-        "The models trained on shorter T-mazes learn an optimal policy […] with almost no "
-        "variance.",
-        PLACE,
-        f"σ between models at the end of training is at most {LITTLE_SPREAD}",
-        judge_short_spread,
-        how_many=True,
-    ),
+    "The models trained on shorter T-mazes learn an optimal policy […] with almost no variance.",
+    f"σ between models at the end of training is at most {LITTLE_SPREAD}",
+    judge_short_spread,
+    how_many=True,
 )
-claims.register(
+_register(
     "long-struggle",
-    Claim(
-        "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
-        "high variance.",
-        PLACE,
-        f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
-        f"at least {LARGE_SPREAD}",
-        judge_long_struggle,
-        how_many=True,
-    ),
+    "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
+    "high variance.",
+    f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
+    f"at least {LARGE_SPREAD}",
+    judge_long_struggle,
+    how_many=True,
 )
-claims.register(
+_register(
     "short-efficient",
-    Claim(
-        "Training a multistable model on shorter rather than longer T-mazes not only helps "
-        "training capabilities and efficiency […]",
-        "The role of multistability in THG",
-        f"a larger share of the short-trained models reaches a return of {NEARLY_OPTIMAL}, and "
-        "the median model does so in fewer iterations",
-        judge_short_efficient,
-        how_many=True,
-    ),
+    "Training a multistable model on shorter rather than longer T-mazes not only helps "
+    "training capabilities and efficiency […]",
+    f"a larger share of the short-trained models reaches a return of {NEARLY_OPTIMAL}, and "
+    "the median model does so in fewer iterations",
+    judge_short_efficient,
+    place="The role of multistability in THG",
+    how_many=True,
 )
-claims.register(
+_register(
     "equal-shares",
-    Claim(
-        "The proportion of models that solve the task [length 100] is almost equivalent for the "
-        "two categories.",
-        PLACE,
-        "the shares that solve length 100 differ by at most 15 points",
-        judge_equal_shares,
-        how_many=True,
-    ),
+    "The proportion of models that solve the task [length 100] is almost equivalent for the "
+    "two categories.",
+    "the shares that solve length 100 differ by at most 15 points",
+    judge_equal_shares,
+    how_many=True,
 )
-claims.register(
+_register(
     "exploration",
-    Claim(
-        "Training on the large T-maze size provides little advantage […], and it even leads to "
-        "difficulties related to exploration.",
-        PLACE,
-        "long-trained models time out at length 100 more often than short-trained ones",
-        judge_exploration,
-        how_many=True,
-    ),
+    "Training on the large T-maze size provides little advantage […], and it even leads to "
+    "difficulties related to exploration.",
+    "long-trained models time out at length 100 more often than short-trained ones",
+    judge_exploration,
+    how_many=True,
 )
-claims.register(
+_register(
     "short-arrive",
-    Claim(
-        "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
-        PLACE,
-        "more than half of them do not time out at length 100",
-        judge_short_arrive,
-        how_many=True,
-    ),
+    "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
+    "more than half of them do not time out at length 100",
+    judge_short_arrive,
+    how_many=True,
 )
-claims.register(
+_register(
     "halves",
-    Claim(
-        "[Most reach the end,] with half making the correct decision and the other half behaving "
-        "at random.",
-        PLACE,
-        "between a third and two thirds of those that arrive solve length 100",
-        judge_halves,
-        how_many=True,
-    ),
+    "[Most reach the end,] with half making the correct decision and the other half behaving "
+    "at random.",
+    "between a third and two thirds of those that arrive solve length 100",
+    judge_halves,
+    how_many=True,
 )

@@ -1,23 +1,24 @@
 """Claims about models whose update is linear in the state: minGRU, deep minGRU, BMRU."""
 
+import functools
+
 import numpy as np
 
 from remanence.figures import Columns, Tables, average_over, count_rows, keep_rows, select_rows
 from remanence.report._claims import (
+    CHANCE,
     FEWEST_COUNTED,
-    Claim,
+    LENGTH,
     Finding,
-    Judge,
-    claims,
     compare_counts,
     conclude,
     count,
     know,
+    register_claim,
     share,
     show,
     tell,
 )
-from remanence.report._claims_stability import CHANCE, LENGTH
 from remanence.report._tables import NO, TRAINED_LENGTHS, YES, find_agents
 
 PLACE = "THG in parallelizable RNNs"
@@ -209,17 +210,7 @@ def _tell_learned(short: Columns, long: Columns) -> str:
     return f"solve what they were trained on: {parts[0]} short-trained, {parts[1]} long-trained"
 
 
-def _register(
-    name: str,
-    sentence: str,
-    rule: str,
-    judge: Judge,
-    place: str = PLACE,
-    *,
-    how_many: bool = False,
-) -> None:
-    claims.register(name, Claim(sentence, place, rule, judge, how_many))
-
+_register = functools.partial(register_claim, place=PLACE)
 
 _register(
     "fewer-learn",
@@ -267,7 +258,7 @@ _register(
     "as an example of parallelizable bistable RNN […]",
     "all minGRUs are monostable, and all BMRUs that learned are bistable",
     judge_kinds,
-    "Experiments",
+    place="Experiments",
 )
 _register(
     "deep-lasting",
@@ -299,6 +290,6 @@ _register(
     "a larger share of the short-trained bistable models than of all long-trained ones solves "
     "length 100",
     judge_simple_first,
-    "Introduction",
+    place="Introduction",
     how_many=True,
 )

@@ -73,6 +73,12 @@ class StudyStatus:
         """Whether all jobs are done."""
         return len(self.list_jobs(DONE)) == len(self.jobs)
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether jobs say that they run, and nothing has been heard of any of them for long."""
+        running = self.list_jobs(RUNNING)
+        return bool(running) and all(self.jobs[id].lost for id in running)
+
 
 def read_status(path: str | Path) -> StudyStatus:
     """How far the study in a directory is, whoever works on it."""

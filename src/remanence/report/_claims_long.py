@@ -1,0 +1,211 @@
+"""Claims about what training on long mazes does to stability and generalization."""
+
+import functools
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import (
+    CHANCE,
+    FEWEST_COUNTED,
+    LENGTH,
+    Finding,
+    compare_counts,
+    conclude,
+    count,
+    know,
+    register_claim,
+    share,
+    show,
+    tell,
+)
+from remanence.report._claims_stability import CELLS, PLACE, find_longest, find_models
+from remanence.report._tables import NO, YES, find_agents
+
+PAPER_BISTABLE = {"tmaze-short": (57, 90), "tmaze-long": (36, 90)}
+
+
+def judge_two_ways(tables: Tables) -> Finding:
+    """Stability of the long-trained models that solve length 100."""
+    models = find_agents(tables, preset="tmaze-long", parallelizable=False, outcome="solved")
+    kinds = {kind: count(models, "stability", kind) for kind in ("monostable", "bistable")}
+    words = " and ".join(f"{number} {kind}" for kind, number in kinds.items())
+    return conclude(f"{words} ones solve it", min(kinds.values()) > 0, models)
+
+
+def judge_fewer_bistable(tables: Tables) -> Finding:
+    """Shares of bistable models of both trainings."""
+    short, long = (find_models(tables, preset) for preset in PAPER_BISTABLE)
+    agrees = share(long, "stability", "bistable") < share(short, "stability", "bistable")
+    return conclude(_tell_bistable(short, long), agrees, short, long)
+
+
+def judge_bistable_counts(tables: Tables) -> Finding:
+    """Numbers of bistable models of both trainings, against the paper's."""
+    groups = {preset: find_models(tables, preset) for preset in PAPER_BISTABLE}
+    chances = [
+        compare_counts(
+            count(models, "stability", "bistable"), count_rows(models), PAPER_BISTABLE[preset]
+        )
+        for preset, models in groups.items()
+        if count_rows(models)
+    ]
+    words = _tell_bistable(*groups.values()) + "".join(f"; p = {chance:.2g}" for chance in chances)
+    # The paper's counts are of as many models of each cell.
+    kinds = [select_rows(models, model=cell) for models in groups.values() for cell in CELLS]
+    agrees = min(chances, default=0) >= CHANCE
+    return conclude(words, agrees, *kinds, fewest=FEWEST_COUNTED)
+
+
+def judge_long_monostable(tables: Tables) -> Finding:
+    """Long-trained monostable models that solve length 100, at the longest maze."""
+    models = select_rows(find_models(tables, "tmaze-long", "monostable"), outcome="solved")
+    words = f"of those that solve 100, {tell(models, 'outcome_longest', 'solved')} solve length"
+    agrees = count(models, "outcome_longest", "solved") == 0
+    return conclude(f"{words} {find_longest(models):,}", agrees, models)
+
+
+def judge_long_longer(tables: Tables) -> Finding:
+    """Long-trained bistable models that solve length 100, on longer mazes."""
+    models = know(_find_able(tables), "solves_longer")
+    agrees = share(models, "solves_longer", YES) > 0.5
+    words = f"of those that solve 100, {tell(models, 'solves_longer', YES)} solve every longer one"
+    return conclude(words, agrees, models)
+
+
+def judge_long_shorter(tables: Tables) -> Finding:
+    """Long-trained bistable models that solve length 100, on shorter mazes."""
+    models = know(_find_able(tables), "solves_shorter")
+    agrees = share(models, "solves_shorter", NO) > 0.5
+    words = f"of those that solve 100, {tell(models, 'solves_shorter', NO)} fail on a shorter one"
+    return conclude(words, agrees, models)
+
+
+def judge_slow_transients(tables: Tables) -> Finding:
+    """Median transients of bistable models of both trainings."""
+    groups = [find_models(tables, preset, "bistable") for preset in PAPER_BISTABLE]
+    groups = [keep_rows(it, ~np.isnan(it["transient"])) for it in groups]
+    medians = [np.median(it["transient"]) if count_rows(it) else np.nan for it in groups]
+    shown = [show(float(median), ",g") for median in medians]
+    words = f"median steps: {shown[0]} (short-trained), {shown[1]} (long-trained)"
+    return conclude(words, medians[1] >= 2 * medians[0], *groups)
+
+
+def judge_misleading_transients(tables: Tables) -> Finding:
+    """When long-trained bistable models that fail on shorter mazes have settled."""
+    models = select_rows(_find_able(tables), solves_shorter=NO)
+    models = keep_rows(models, ~np.isnan(models["last_miss"]) & ~np.isnan(models["transient"]))
+    unsettled = models["last_miss"] <= models["transient"]
+    number = int(np.count_nonzero(unsettled))
+    words = f"{number} of {len(unsettled)} that fail on a shorter one do so only before they settle"
+    return conclude(words, number > len(unsettled) / 2, models)
+
+
+def judge_not_guaranteed(tables: Tables) -> Finding:
+    """Long-trained bistable models that solve all lengths above 100, and not all below."""
+    models = know(know(_find_able(tables), "solves_longer"), "solves_shorter")
+    models = select_rows(models, solves_longer=YES)
+    words = (
+        f"of {count_rows(models)} that solve every length from 100 on, "
+        f"{count(models, 'solves_shorter', NO)} fail on a shorter one"
+    )
+    return conclude(words, count(models, "solves_shorter", NO) > 0, models)
+
+
+def judge_short_better(tables: Tables) -> Finding:
+    """Bistable models of both trainings that are certified for every length."""
+    groups = (find_models(tables, preset, "bistable") for preset in PAPER_BISTABLE)
+    short, long = (know(models, "lasting") for models in groups)
+    agrees = share(short, "lasting", YES) > share(long, "lasting", YES)
+    parts = (tell(short, "lasting", YES), tell(long, "lasting", YES))
+    words = f"certified for every {LENGTH}: {parts[0]} short-trained, {parts[1]} long-trained"
+    return conclude(words, agrees, short, long)
+
+
+def _find_able(tables: Tables) -> Columns:
+    """Long-trained bistable models that solve what they were trained on."""
+    models = find_models(tables, "tmaze-long", "bistable")
+    return select_rows(models, outcome="solved")
+
+
+def _tell_bistable(short: Columns, long: Columns) -> str:
+    parts = (tell(short, "stability", "bistable"), tell(long, "stability", "bistable"))
+    return f"bistable: {parts[0]} short-trained, {parts[1]} long-trained"
+
+
+_register = functools.partial(register_claim, place=PLACE)
+
+_register(
+    "two-ways",
+    "The models directly trained on the longer T-mazes solve the environment using either slow "
+    "transient dynamics or multistability.",
+    "of the long-trained models that solve length 100 some are monostable and some bistable",
+    judge_two_ways,
+)
+_register(
+    "fewer-bistable",
+    "Fewer models reached bistability in this case [trained on length 100].",
+    "a smaller share of the long-trained models is bistable",
+    judge_fewer_bistable,
+    how_many=True,
+)
+_register(
+    "bistable-counts",
+    "Fewer models reached bistability in this case (57/90 for the short T-maze vs 36/90 for the "
+    "long one).",
+    "neither count differs from the paper's by more than chance (Fisher's exact test at 5%)",
+    judge_bistable_counts,
+    how_many=True,
+)
+_register(
+    "long-monostable",
+    "Again, we observe that monostable models fail to generalize on longer mazes […]",
+    "no long-trained monostable model that solves length 100 solves the longest maze",
+    judge_long_monostable,
+)
+_register(
+    "long-longer",
+    "Multistable models maintain their ability to generalize on longer mazes […]",
+    "more than half of the long-trained bistable models that solve 100 solve all longer lengths",
+    judge_long_longer,
+)
+_register(
+    "long-shorter",
+    "Multistable models maintain their ability to generalize on longer mazes, but not on shorter "
+    "T-mazes.",
+    "more than half of the long-trained bistable models that solve 100 fail on a shorter length",
+    judge_long_shorter,
+)
+_register(
+    "slow-transients",
+    "Even multistable models require transient dynamics to reach equilibrium, which are "
+    "considerably slower when trained on longer mazes.",
+    "the median number of steps until both memories repeat to the bit is at least twice as large "
+    "for long-trained bistable models",
+    judge_slow_transients,
+)
+_register(
+    "misleading-transients",
+    "These transient dynamics might lead to erroneous decisions, as they were not exploited "
+    "during training.",
+    "more than half of the long-trained bistable models that solve 100 and fail on shorter "
+    "lengths fail only on such as end before both memories repeat to the bit",
+    judge_misleading_transients,
+)
+_register(
+    "not-guaranteed",
+    "Reaching these policies during training is not guaranteed. This discrepancy is evidenced "
+    "by our T-maze experiments: agents trained on long horizons successfully generalized to "
+    "even longer sequences, yet failed on shorter ones.",
+    "some long-trained bistable models solve every length from 100 on and fail on a shorter one",
+    judge_not_guaranteed,
+    place="Discussion",
+)
+_register(
+    "short-better",
+    "Training a multistable model on shorter rather than longer T-mazes […] also leads to "
+    "improved THG.",
+    f"a larger share of the short-trained bistable models is certified for every {LENGTH}",
+    judge_short_better,
+    how_many=True,
+)
