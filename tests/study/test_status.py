@@ -76,11 +76,17 @@ def test_the_time_left_shrinks_and_follows_the_pace():
 
 
 def test_what_follows_training_is_left_when_training_is_over():
-    trained = {
-        job.id: JobStatus(state="running", iteration=job.num_iterations, seconds=150.0)
-        for job in DEEP.jobs
-    }
-    waiting = {job.id: JobStatus() for job in DEEP.jobs}
-    left, whole = (estimate_seconds_left(StudyStatus(DEEP, it)) for it in (trained, waiting))
+    (job,) = DEEP.jobs
+
+    def left(**found) -> float:
+        return estimate_seconds_left(StudyStatus(DEEP, {job.id: JobStatus(**found)}))
+
+    trained = {"state": "running", "iteration": job.num_iterations, "seconds": 150.0}
     # A deep network's certificates take longer than its training.
-    assert left > whole / 2
+    assert left(**trained) > left() / 2
+    trained["num_agents"] = 10
+    steps = [("evaluating", 1), ("evaluating", 6), ("measuring stability", 1), ("certifying", 10)]
+    times = [left(**trained, stage=stage, agent=agent) for stage, agent in steps]
+    assert times[0] == left(**trained, stage="training")
+    assert sorted(set(times), reverse=True) == times
+    assert times[-1] > 0

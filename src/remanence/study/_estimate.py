@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from remanence.evaluation import BUDGET
 from remanence.study._plan import Job
-from remanence.study._status import DONE, FAILED, RUNNING, StudyStatus
+from remanence.study._status import DONE, FAILED, RUNNING, STAGES, JobStatus, StudyStatus
 from remanence.training import count_cores, get_preset
 
 # Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
@@ -112,10 +112,20 @@ def _compare_work(job: Job) -> float:
 
 
 def _measure_share(status: StudyStatus, job: Job, pace: _Pace) -> float:
-    """How much of a job is over, from 0 to 1; of what follows training nothing is, until all is."""
+    """How much of a job is over, from 0 to 1."""
     found = status.jobs[job.id]
     if found.state != RUNNING:
         return float(found.state == DONE)
     if not found.iteration:
         return 0.0
-    return pace.foresee_training(job, found.iteration) / pace.foresee(job)
+    trained = pace.foresee_training(job, found.iteration) / pace.foresee(job)
+    return trained + (1 - trained) * _measure_rest(found)
+
+
+def _measure_rest(found: JobStatus) -> float:
+    """How much is over of what follows training, whose stages are taken to be equally long."""
+    _, *stages = STAGES
+    if found.stage not in stages:
+        return 0.0
+    agents = max(0, found.agent - 1) / max(1, found.num_agents)
+    return (stages.index(found.stage) + agents) / len(stages)

@@ -3,7 +3,6 @@
 A stage whose file is there is not done again, so a job that was killed goes on where it was.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from remanence.study._records import (
     record_certificate,
     record_stability,
 )
-from remanence.study._status import Report, read_job_status, report_life
+from remanence.study._status import STAGES, Report, read_job_status, report_life
 from remanence.training import keep_compiled_programs, train
 
 
@@ -34,7 +33,7 @@ def run_job(path: str | Path, job: Job) -> str:
     with hold_directory(directory.lock_path(job), wait=True):
         directory.remove_leftovers(job)
         with report_life(status_path, job) as report:
-            for stage, work in _STAGES.items():
+            for stage, work in _WORK.items():
                 report.tell(stage=stage, agent=0)
                 report.beat()
                 work(directory, job, report)
@@ -121,9 +120,4 @@ def _label(job: Job, num_rows: int) -> Columns:
     return {name: np.full(num_rows, label) for name, label in labels.items()}
 
 
-_STAGES: dict[str, Callable[[StudyDirectory, Job, Report], None]] = {
-    "training": _train,
-    "evaluating": _evaluate,
-    "measuring stability": _measure,
-    "certifying": _certify,
-}
+_WORK = dict(zip(STAGES, (_train, _evaluate, _measure, _certify), strict=True))

@@ -21,6 +21,7 @@ SECONDS_BETWEEN_BEATS = 2.0
 SECONDS_TO_SILENCE = 60.0
 
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+STAGES = ("training", "evaluating", "measuring stability", "certifying")
 
 
 @dataclasses.dataclass(frozen=True)
