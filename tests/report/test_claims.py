@@ -9,6 +9,7 @@ from remanence.report._claims import (
     DISAGREES,
     UNTESTED,
     Finding,
+    combine_chances,
     compare_counts,
     conclude,
 )
@@ -56,6 +57,7 @@ BMRU = LINEAR | {"model": "bmru", "cell": "bmru", "transient": 1.0}
 KINDS = (MINGRU, DEEP, BMRU)
 LONG_KINDS = tuple(kind | LONG for kind in KINDS)
 EARLY = {"mingru": 2.0, "deep-mingru": 2.9}  # return at length 10
+UNABLE = {"learned": False}
 TIMES_OUT = {"outcome": "timeout", "outcome_longest": "timeout", "return_longest": 0.0}
 
 
@@ -87,12 +89,16 @@ def make_outcomes(rows):
     return {name: np.array([row[index] for row in found]) for index, name in enumerate(names)}
 
 
-def make_curves(**ends):
-    """Six curves for each training, that rise at once to the given returns."""
+def make_curves(starts=None, **ends):
+    """Curves for each training, that rise at once from its start to the given returns.
+
+    They belong to the models of `make_tables`, in their order.
+    """
+    starts = starts or {}
+    agents = [(preset, end) for preset, returns in ends.items() for end in returns]
     rows = [
-        (preset.replace("_", "-"), seed, iteration, end if iteration > 2 else 0.0)
-        for preset, returns in ends.items()
-        for seed, end in enumerate(returns)
+        (preset.replace("_", "-"), seed, iteration, end if iteration > 2 else starts.get(preset, 0))
+        for seed, (preset, end) in enumerate(agents)
         for iteration in range(1, 21)
     ]
     names = ("preset", "seed", "iteration", "return")
@@ -103,6 +109,7 @@ def make_curves(**ends):
 
 
 LATE = {"last_miss": 11.0}
+SLOW = {"transient": 30.0}
 NONLINEAR = tuple({"model": cell, "cell": cell} for cell in ("gru", "brc", "nbrc"))
 
 
@@ -123,8 +130,11 @@ CASES = [
     ("bistable-solve", [(3, {}), (3, FAILS)], DISAGREES),
     ("necessary", [(6, MONOSTABLE | FAILS), (2, {})], AGREES),
     ("necessary", [(6, MONOSTABLE)], DISAGREES),
-    ("two-ways", [(3, LONG), (3, LONG | MONOSTABLE)], AGREES),
-    ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | FAILS)], DISAGREES),
+    ("two-ways", [(3, LONG), (3, LONG | MONOSTABLE | SLOW), (5, MONOSTABLE)], AGREES),
+    ("two-ways", [(3, LONG), (3, LONG | MONOSTABLE), (5, MONOSTABLE)], DISAGREES),
+    ("two-ways", [(6, LONG | MONOSTABLE | SLOW), (5, MONOSTABLE)], DISAGREES),
+    ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | SLOW | FAILS), (5, MONOSTABLE)], DISAGREES),
+    ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | SLOW)], UNTESTED),
     ("fewer-bistable", [(6, {}), (3, LONG), (3, LONG | MONOSTABLE)], AGREES),
     ("fewer-bistable", [(3, {}), (3, MONOSTABLE), (6, LONG)], DISAGREES),
     (
@@ -133,10 +143,21 @@ CASES = [
         AGREES,
     ),
     ("bistable-counts", of_each((30, {}), (12, LONG), (18, LONG | MONOSTABLE)), DISAGREES),
+    # Either count may be chance, and both are not.
+    (
+        "bistable-counts",
+        of_each((22, {}), (8, MONOSTABLE), (16, LONG), (14, LONG | MONOSTABLE)),
+        AGREES,
+    ),
+    (
+        "bistable-counts",
+        of_each((23, {}), (7, MONOSTABLE), (17, LONG), (13, LONG | MONOSTABLE)),
+        DISAGREES,
+    ),
     ("bistable-counts", of_each((19, {}), (10, MONOSTABLE), (40, LONG)), UNTESTED),
     ("bistable-counts", [(57, {}), (33, MONOSTABLE), (90, LONG)], UNTESTED),
     ("fewer-bistable", [(3, {}), (9, {"stability": ""}), (6, LONG)], UNTESTED),
-    ("sufficient", [(9, {}), (1, {"lasting": "no"}), (9, {"learned": False})], AGREES),
+    ("sufficient", [(9, {}), (1, {"lasting": "no"}), (9, UNABLE)], AGREES),
     ("sufficient", [(9, {}), (9, LONG | MISSES)], AGREES),
     ("sufficient", [(6, {}), (1, {"lasting": "no"})], DISAGREES),
     ("sufficient", [(6, {"lasting": ""})], UNTESTED),
@@ -160,29 +181,37 @@ CASES = [
     ("not-guaranteed", [(5, LONG), (6, LONG | MISSES | {"solves_longer": "no"})], DISAGREES),
     ("misleading-transients", [(4, LONG | MISSES), (3, LONG | MISSES | LATE)], AGREES),
     ("misleading-transients", [(3, LONG | MISSES), (3, LONG | MISSES | LATE)], DISAGREES),
+    ("misleading-transients", [(5, LONG | MISSES | {"last_miss": np.inf})], DISAGREES),
     ("misleading-transients", [(9, LONG), (3, LONG | MISSES)], UNTESTED),
-    ("slow-transients", [(6, {}), (6, LONG | {"transient": 30.0})], AGREES),
+    ("slow-transients", [(6, {}), (6, LONG | SLOW)], AGREES),
     ("slow-transients", [(6, {}), (6, LONG | {"transient": 15.0})], DISAGREES),
     ("short-better", [(6, {}), (6, LONG | FAILS)], AGREES),
     ("short-better", [(6, {}), (6, LONG)], DISAGREES),
     ("equal-shares", [(15, {}), (15, FAILS), (15, LONG), (15, LONG | FAILS)], AGREES),
     ("equal-shares", [(30, {}), (15, LONG), (15, LONG | FAILS)], DISAGREES),
     ("equal-shares", [(29, {}), (15, LONG), (15, LONG | FAILS)], UNTESTED),
-    ("exploration", [(6, {}), (4, LONG), (2, LONG | {"outcome": "timeout"})], AGREES),
-    ("exploration", [(6, {}), (6, LONG)], DISAGREES),
+    ("exploration", [(6, {}), (1, LONG), (5, LONG | TIMES_OUT)], AGREES),
+    ("exploration", [(6, {}), (4, LONG), (2, LONG | TIMES_OUT)], DISAGREES),
+    ("exploration", [(1, {}), (5, TIMES_OUT), (6, LONG)], DISAGREES),
+    ("difficulty", [(9, {}), (1, UNABLE), (3, LONG), (7, LONG | UNABLE)], AGREES),
+    ("difficulty", [(9, {}), (1, UNABLE), (9, LONG), (1, LONG | UNABLE)], DISAGREES),
+    ("difficulty", [(8, {}), (2, UNABLE), (10, LONG | UNABLE)], DISAGREES),
+    ("two-mechanisms", [(6, {}), (1, FAILS), (5, FAILS | MONOSTABLE)], AGREES),
+    ("two-mechanisms", [(6, {}), (5, FAILS), (1, FAILS | MONOSTABLE)], DISAGREES),
+    ("two-mechanisms", [(6, {}), (9, TIMES_OUT), (4, FAILS | MONOSTABLE)], UNTESTED),
     ("short-arrive", [(4, FAILS), (2, {"outcome": "timeout"})], AGREES),
     ("short-arrive", [(2, FAILS), (4, {"outcome": "timeout"})], DISAGREES),
     ("halves", [(3, {}), (3, FAILS), (9, {"outcome": "timeout"})], AGREES),
     ("halves", [(6, {}), (1, FAILS)], DISAGREES),
-    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG | {"learned": False})], AGREES),
+    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG | UNABLE)], AGREES),
     ("fewer-learn", [(6, BMRU), (6, BMRU | LONG)], DISAGREES),
-    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG), (9, DEEP | {"learned": False})], DISAGREES),
+    ("fewer-learn", [(6, BMRU), (6, BMRU | LONG), (9, DEEP | UNABLE)], DISAGREES),
     ("fewer-learn", [(6, DEEP), (6, BMRU | LONG)], UNTESTED),
     (
         "learned-counts",
         [(30, it) for it in KINDS]
         + [(8, it) for it in LONG_KINDS]
-        + [(22, it | {"learned": False}) for it in LONG_KINDS],
+        + [(22, it | UNABLE) for it in LONG_KINDS],
         AGREES,
     ),
     ("learned-counts", [(30, BMRU), (30, BMRU | LONG)], UNTESTED),
@@ -191,11 +220,17 @@ CASES = [
     ("mingru-longer", [(6, MINGRU), (6, MINGRU | LONG | {"outcome_longest": "solved"})], DISAGREES),
     ("mingru-shorter", [(6, MINGRU | LONG | MISSES)], AGREES),
     ("mingru-shorter", [(6, MINGRU | LONG)], DISAGREES),
-    ("mingru-shorter", [(6, MINGRU | LONG | {"learned": False})], UNTESTED),
+    ("mingru-shorter", [(6, MINGRU | LONG | UNABLE)], UNTESTED),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG)], AGREES),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG | FAILS)], DISAGREES),
-    ("bmru-everywhere", [(6, BMRU), (9, BMRU | LONG | {"learned": False})], UNTESTED),
+    ("bmru-everywhere", [(6, BMRU), (9, BMRU | LONG | UNABLE)], UNTESTED),
     ("bmru-everywhere", [(6, BMRU), (5, BMRU | LONG | {"lasting": ""})], UNTESTED),
+    ("bmru-shorter", [(6, BMRU | LONG), (5, LONG), (1, LONG | MISSES)], AGREES),
+    ("bmru-shorter", [(6, BMRU | LONG), (6, LONG), (1, LONG | MONOSTABLE | MISSES)], DISAGREES),
+    ("lack", [(6, {}), (6, MINGRU), (1, MONOSTABLE | FAILS)], AGREES),
+    ("lack", [(6, {}), (6, MINGRU), (1, MONOSTABLE)], DISAGREES),
+    ("lack", [(6, {}), (6, MINGRU), (1, DEEP | {"lasting": "yes"})], DISAGREES),
+    ("lack", [(6, {}), (6, MINGRU | {"lasting": ""})], UNTESTED),
     ("bmru-at-once", [(6, BMRU)], AGREES),
     ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": np.inf})], DISAGREES),
     ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": np.nan})], AGREES),
@@ -209,7 +244,7 @@ CASES = [
     ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 1.9})], DISAGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP | {"early": 4.0, "return_longest": 4.0})], DISAGREES),
     ("deep-better", [(6, MINGRU), (6, DEEP | {"longest": 10**4, "return_longest": 0.0})], AGREES),
-    ("deep-better", [(6, MINGRU), (6, DEEP | {"learned": False})], UNTESTED),
+    ("deep-better", [(6, MINGRU), (6, DEEP | UNABLE)], UNTESTED),
     ("deep-below", [(6, DEEP), (6, BMRU)], AGREES),
     ("deep-below", [(6, DEEP | {"return_longest": 3.9}), (6, BMRU)], DISAGREES),
     ("deep-below", [(6, DEEP | {"longest": 10**4, "early": 3.5}), (6, BMRU)], DISAGREES),
@@ -224,24 +259,46 @@ def test_verdicts_follow_the_models(name, groups, verdict):
     assert finding.verdict == verdict, finding.ours
 
 
+BOTH = {"tmaze_short": [4.0] * 6, "tmaze_long": [4.0] * 6}
+HARD = BOTH | {"tmaze_long": [1.0] * 6}
+SPREAD = {"tmaze_short": [4.0] * 6, "tmaze_long": [4.0, 0.0] * 3}
+OF_BOTH = [(6, {}), (6, LONG)]
+NOT_BISTABLE = [(6, {}), (6, LONG | MONOSTABLE)]
+NOT_SOLVED = [(6, {}), (6, LONG | FAILS)]
+
+
 @pytest.mark.parametrize(
-    ("name", "curves", "verdict"),
+    ("name", "curves", "groups", "verdict"),
     [
-        ("fast-learning", {"tmaze_short": [4.0] * 6}, AGREES),
-        ("fast-learning", {"tmaze_short": [4.0] * 2 + [3.0] * 4}, DISAGREES),
-        ("short-spread", {"tmaze_short": [4.0] * 6}, AGREES),
-        ("short-spread", {"tmaze_short": [4.0] * 5 + [2.0]}, DISAGREES),
-        ("long-struggle", {"tmaze_long": [4.0, 0.0] * 3}, AGREES),
-        ("long-struggle", {"tmaze_long": [4.0] * 6}, DISAGREES),
-        ("long-struggle", {"tmaze_short": [4.0] * 6}, UNTESTED),
-        ("short-efficient", {"tmaze_short": [4.0] * 6, "tmaze_long": [1.0] * 6}, AGREES),
-        ("short-efficient", {"tmaze_short": [4.0] * 6, "tmaze_long": [4.0] * 6}, DISAGREES),
-        ("short-efficient", {"tmaze_short": [4.0] * 6}, UNTESTED),
+        ("fast-learning", {"tmaze_short": [4.0] * 6}, [], AGREES),
+        ("fast-learning", {"tmaze_short": [4.0] * 2 + [3.0] * 4}, [], DISAGREES),
+        ("short-spread", {"tmaze_short": [4.0] * 6}, [], AGREES),
+        ("short-spread", {"tmaze_short": [4.0] * 5 + [2.0]}, [], DISAGREES),
+        ("long-struggle", {"tmaze_long": [4.0, 0.0] * 3}, [], AGREES),
+        ("long-struggle", {"tmaze_long": [4.0] * 6}, [], DISAGREES),
+        ("long-struggle", {"tmaze_short": [4.0] * 6}, [], UNTESTED),
+        ("hard-exploration", SPREAD | {"starts": {"tmaze_short": 1.0}}, [], AGREES),
+        ("hard-exploration", SPREAD, [], DISAGREES),
+        ("hard-exploration", SPREAD | {"starts": {"tmaze_long": 1.0}}, [], DISAGREES),
+        ("short-efficient", HARD, OF_BOTH, AGREES),
+        ("short-efficient", BOTH, OF_BOTH, DISAGREES),
+        ("short-efficient", HARD, NOT_BISTABLE, UNTESTED),
+        ("cheaper", HARD, OF_BOTH, AGREES),
+        ("cheaper", BOTH, OF_BOTH, DISAGREES),
+        ("cheaper", HARD, NOT_SOLVED, UNTESTED),
     ],
 )
-def test_verdicts_follow_the_curves(name, curves, verdict):
-    finding = claims[name].judge(make_tables(curves=curves))
+def test_verdicts_follow_the_curves(name, curves, groups, verdict):
+    finding = claims[name].judge(make_tables(*groups, curves=curves))
     assert finding.verdict == verdict, finding.ours
+
+
+def test_the_widest_spread_is_told():
+    curves = make_curves(tmaze_short=[4.0] * 6)
+    falls = (curves["iteration"] == 7) & (curves["seed"] < 3)
+    curves["return"] = np.where(falls, 0.0, curves["return"])
+    said = claims["short-spread"].judge(make_tables() | {"curves": curves}).ours
+    assert "; 2.00 at its largest, in iteration 7" in said
 
 
 def test_iterations_without_a_return_count_as_iterations():
@@ -278,7 +335,8 @@ def test_how_many_learn_is_not_judged_on_trainings_that_were_cut_short():
 
 
 def test_every_claim_has_a_case():
-    learning = {"fast-learning", "short-spread", "long-struggle", "short-efficient"}
+    learning = {"fast-learning", "short-spread", "long-struggle", "hard-exploration"}
+    learning |= {"short-efficient", "cheaper"}
     assert {name for name, _, _ in CASES} | learning == set(claims)
 
 
@@ -310,3 +368,11 @@ def test_counts_are_compared_by_fishers_exact_test():
     assert compare_counts(1, 1, (0, 1)) == pytest.approx(1.0)
     # 5 of 5 against 0 of 5: 2 of the 252 ways to choose five of ten are as extreme.
     assert compare_counts(5, 5, (0, 5)) == pytest.approx(2 / 252)
+
+
+def test_tests_are_combined_by_fishers_method():
+    # -2 ln(p) of an independent test has a chi-squared distribution with 2 degrees of freedom; the
+    # tail of the one with 4 is exp(-x / 2) (1 + x / 2).
+    x = -2 * np.log(0.2 * 0.1)
+    assert combine_chances([0.2, 0.1]) == pytest.approx(np.exp(-x / 2) * (1 + x / 2))
+    assert combine_chances([0.3]) == pytest.approx(0.3)

@@ -51,7 +51,7 @@ def test_models_sum_up_each_agent(tables):
         assert row["outcome_longest"] == ("solved" if high == np.inf else "random")
         assert row["solves_shorter"] == ("yes" if low == 1 and high >= 99 else "no")
         assert row["solves_longer"] == ("yes" if high == np.inf else "no")
-        assert row["last_miss"] == (low - 1 if low > 1 else 0 if high >= 99 else 99)
+        assert row["last_miss"] == (np.inf if high < np.inf else low - 1)
         trained = (2, 3) if row["preset"] == "tmaze-short" else (100,)
         assert row["learned"] == all(low <= length <= high for length in trained)
         assert row["lasting"] == ("yes" if (low, high) == (1, np.inf) else "no")
@@ -59,17 +59,26 @@ def test_models_sum_up_each_agent(tables):
 
 
 @pytest.mark.parametrize(
-    ("listed", "runs", "lasting"),
-    [(1, [[1, 1]], "yes"), (2, [[2, 2]], "yes"), (3, [[1, 1], [3, 3]], "no"), (2, [[1, 1]], "no")],
+    ("listed", "runs", "lasting", "learned"),
+    [
+        (1, [[1, 1]], "yes", True),
+        (2, [[2, 2]], "yes", False),
+        (3, [[1, 1], [3, 3]], "no", False),
+        (2, [[1, 1]], "no", False),
+        (4, [[1, 3]], "no", True),
+    ],
 )
-def test_an_agent_lasts_if_it_is_right_from_length_two_on(tmp_path, listed, runs, lasting):
+def test_certificates_tell_who_lasts_from_length_two_on_and_who_has_learned(
+    tmp_path, listed, runs, lasting, learned
+):
     study = write_study(tmp_path)
     path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
     found = read_json(path)
     found["bitwise"]["solved"] = {"listed": listed, "period": 1, "runs": runs}
     write_json(path, found)
     models = derive_tables(read_records(study))["models"]
-    assert select_rows(models, job="tmaze-short-gru", seed=1)["lasting"].item() == lasting
+    model = select_rows(models, job="tmaze-short-gru", seed=1)
+    assert (model["lasting"].item(), model["learned"].item()) == (lasting, learned)
 
 
 def test_failures_between_the_evaluated_lengths_count(tmp_path):

@@ -78,8 +78,7 @@ def _draw_cluster(axes: Axes, members: Columns, colour: str, centre: tuple[float
         place = (x + 0.038 * (column - (width - 1) / 2), top - ROW_HEIGHT * row)
         marker = find_look(MODELS, name).marker
         axes.plot(*place, marker, color=colour, markersize=4, markeredgecolor="white", mew=0.4)
-    if ordered:
-        axes.text(x, top - ROW_HEIGHT * num_rows, str(len(ordered)), ha="center", va="top")
+    axes.text(x, top - ROW_HEIGHT * num_rows, str(len(ordered)), ha="center", va="top")
 
 
 def _explain_marks(axes: Axes, models: Columns) -> None:

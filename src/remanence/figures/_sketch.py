@@ -15,7 +15,8 @@ from remanence.figures._columns import Tables
 from remanence.figures._style import BLUE, RED, STYLE, make_figure
 
 SELF_EXCITATIONS = {"monostable": 0.6, "multistable": 2.4}
-CROSS_EXCITATION = 1.0
+# Not the same in both directions, or a start on the diagonal would stay on the basins' boundary.
+CROSS_EXCITATIONS = (0.8, 1.0)
 # The bias of z: at 2 a unit keeps 88% of its state on each step, and orbits are smooth to look at.
 GATE_BIAS = 2.0
 NUM_STEPS = 180
@@ -31,11 +32,11 @@ def draw_sketch(tables: Tables) -> Figure:
         columns = zip(SELF_EXCITATIONS.items(), times, planes, strict=True)
         for (name, excitation), time, plane in columns:
             step = _excite(excitation)
-            basins = map_basins(step, np.zeros(2), np.eye(2), resolution=64)
+            basins = map_basins(step, np.zeros(2), np.eye(2), resolution=128)
             colours = _choose_colours(basins)
             _draw_plane(plane, basins, colours)
             _draw_orbits(time, plane, step, basins, colours)
-            time.set(title=f"{name}, $W_{{hn}}$ = {excitation:g}", xlabel="step")
+            time.set(title=f"{name}, $W_{{hn}}$ = {excitation:g}", xlabel="step", ylim=(-1, 1))
         times[0].set(ylabel="state of unit 0")
         planes[0].set(ylabel="state of unit 1")
         for letter, axes in (("A", times[0]), ("B", planes[0])):
@@ -46,7 +47,8 @@ def draw_sketch(tables: Tables) -> Figure:
 def _excite(weight: float) -> IdleMap:
     """Two units that excite themselves by `weight` and each other a little, under no input."""
     cell = GRU(input_size=1, state_size=2, key=jax.random.key(0))
-    matrix = jnp.array([[weight, CROSS_EXCITATION], [CROSS_EXCITATION, weight]])
+    to_first, to_second = CROSS_EXCITATIONS
+    matrix = jnp.array([[weight, to_first], [to_second, weight]])
     gates = jnp.stack([jnp.zeros((2, 2)), jnp.zeros((2, 2)), matrix])
     bias = jnp.zeros((3, 2)).at[1].set(GATE_BIAS)
     cell = eqx.tree_at(lambda it: (it.recurrent_weight, it.inputs.bias), cell, (gates, bias))
@@ -71,6 +73,9 @@ def _draw_plane(axes: Axes, basins: Basins, colours: list[str]) -> None:
         linewidth=0,
         rasterized=True,
     )
+    if len(colours) > 1:
+        # Told by a line and dashes too, where colours cannot be.
+        axes.contour(basins.u, basins.v, basins.labels, [0.5], colors="black", linewidths=0.8)
     for attractor, colour in zip(basins.attractors, colours, strict=True):
         axes.plot(*attractor.points.T, "*", color=colour, markersize=12, markeredgecolor="black")
     axes.set(xlabel="state of unit 0", aspect="equal", xlim=(-1, 1), ylim=(-1, 1))
@@ -83,6 +88,7 @@ def _draw_orbits(
     for start in STARTS:
         orbit = list_cycle(step, start, NUM_STEPS)
         colour = colours[np.argmin(np.linalg.norm(ends - orbit[-1], axis=1))]
-        time.plot(orbit[:, 0], color=colour, linewidth=1)
-        plane.plot(*orbit.T, ".-", color=colour, linewidth=0.8, markersize=2.5)
+        style = "--" if colour == RED else "-"
+        time.plot(orbit[:, 0], style, color=colour, linewidth=1)
+        plane.plot(*orbit.T, f".{style}", color=colour, linewidth=0.8, markersize=2.5)
         plane.plot(*start, "o", color=colour, markerfacecolor="white", markersize=5)

@@ -14,7 +14,9 @@ from remanence.figures._columns import Columns, Tables, count_rows, keep_rows, s
 from remanence.figures._looks import MODELS, STABILITY, TRAININGS, Look, find_look, order
 from remanence.figures._style import GREY, STYLE, make_figure
 
-RIGHT_END = 1e7
+LEFT_END, RIGHT_END = 0.9, 1e7
+# Stability is told by a dot before the row too, where colours cannot be told apart.
+MARKED, DOTS = "bistable", 0.75
 SHADES = {"solved": 0.35, "optimal": 1.0}
 GAP_ROWS = 1.5
 FINEST = 10**0.01  # a hundredth of a decade is about a dot in print
@@ -52,10 +54,10 @@ def _draw_training(axes: Axes, panel: Columns) -> None:
         ticks.append(top + (len(seeds) - 1) / 2)
         names.append(f"{find_look(MODELS, model).name}\n{forever} of {len(seeds)}\nright from 2 on")
         top += len(seeds) + GAP_ROWS
-    axes.set(xscale="log", xlim=(0.9, RIGHT_END), ylim=(top - GAP_ROWS + 0.2, -1.2))
+    axes.set(xscale="log", xlim=(LEFT_END, RIGHT_END), ylim=(top - GAP_ROWS + 0.2, -1.2))
     axes.set(xlabel="length of the maze (cells)", xticks=10.0 ** np.arange(0, 7))
     axes.set_yticks(ticks, names, fontsize=7)
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, pad=7)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
 
@@ -87,6 +89,8 @@ def _is_undecided(agent: Columns) -> bool:
 
 def _draw_agent(axes: Axes, agent: Columns, row: float) -> None:
     colour = _find_colour(agent)
+    if agent["stability"][0] == MARKED:
+        axes.plot(DOTS, row, "o", color="black", markersize=1.6, clip_on=False)
     shown = keep_rows(agent, agent["share"] > 0)
     if _is_undecided(agent):
         end = 1.5 * min(shown["high"].max(), RIGHT_END) if count_rows(shown) else 1.0
@@ -132,6 +136,7 @@ def _explain(figure: Figure) -> None:
         for mark, colour, words in (
             ("x", GREY, "no length"),
             ("$?$", "black", "undecided from there on"),
+            (".", "black", MARKED),
         )
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)

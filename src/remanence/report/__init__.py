@@ -12,5 +12,5 @@ from remanence.report._records import read_records as read_records
 from remanence.report._tables import derive_tables as derive_tables
 
 # Each section of the paper registers its claims when it is imported, so their order is this one.
-for _section in ("learning", "stability", "long", "parallelizable"):
+for _section in ("learning", "outcomes", "stability", "long", "parallelizable", "deep"):
     importlib.import_module(f"remanence.report._claims_{_section}")

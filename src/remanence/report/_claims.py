@@ -20,6 +20,7 @@ FEWEST_COUNTED = 30
 PAPER_ITERATIONS = 250
 UNDECIDED = "undecided"
 CHANCE = 0.05
+MOST = 0.9
 # The paper evaluates from length 2 on; at length 1 the cue is seen at the junction.
 LENGTH = "length from 2 on"
 
@@ -140,6 +141,13 @@ def compare_counts(found: int, total: int, paper: tuple[int, int]) -> float:
     number, size = paper
     table = [[found, total - found], [number, size - number]]
     return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def combine_chances(chances: Sequence[float]) -> float:
+    """One p-value for several tests (Fisher's method); NaN of none."""
+    if not chances:
+        return float("nan")
+    return float(stats.combine_pvalues(chances).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def show(number: float, form: str = ",.2f") -> str:

@@ -4,10 +4,18 @@ import functools
 
 import numpy as np
 
-from remanence.figures import Columns, Tables, count_rows, select_rows
+from remanence.figures import (
+    MODELS,
+    Columns,
+    Tables,
+    count_rows,
+    find_look,
+    select_rows,
+)
 from remanence.report._claims import (
     CHANCE,
     LENGTH,
+    MOST,
     Finding,
     compare_counts,
     conclude,
@@ -21,7 +29,6 @@ from remanence.report._claims import (
 from remanence.report._tables import YES, find_agents
 
 PLACE = "The role of multistability in THG"
-MOST = 0.9
 COIN_FLIP = 1.95
 NEAR_COIN_FLIP = 0.1
 CELLS = ("gru", "brc", "nbrc")
@@ -29,7 +36,7 @@ CELLS = ("gru", "brc", "nbrc")
 
 def judge_correlation(tables: Tables) -> Finding:
     """Stability of short-trained models against whether they solve length 100."""
-    groups = [find_models(tables, "tmaze-short", kind) for kind in ("bistable", "monostable")]
+    groups = [find_nonlinear(tables, "tmaze-short", kind) for kind in ("bistable", "monostable")]
     bistable, monostable = groups
     solved = [count(models, "outcome", "solved") for models in groups]
     chance = compare_counts(solved[0], count_rows(bistable), (solved[1], count_rows(monostable)))
@@ -41,14 +48,14 @@ def judge_correlation(tables: Tables) -> Finding:
 
 def judge_monostable_fail(tables: Tables) -> Finding:
     """Short-trained monostable models that solve length 100."""
-    models = find_models(tables, "tmaze-short", "monostable")
+    models = find_nonlinear(tables, "tmaze-short", "monostable")
     solved = count(models, "outcome", "solved")
     return conclude(f"{tell(models, 'outcome', 'solved')} do", solved == 0, models)
 
 
 def judge_bistable_solve(tables: Tables) -> Finding:
     """Short-trained bistable models that solve length 100."""
-    models = find_models(tables, "tmaze-short", "bistable")
+    models = find_nonlinear(tables, "tmaze-short", "bistable")
     agrees = share(models, "outcome", "solved") > 0.5
     return conclude(f"{tell(models, 'outcome', 'solved')} do", agrees, models)
 
@@ -65,7 +72,7 @@ def judge_necessary(tables: Tables) -> Finding:
 
 def judge_short_lasting(tables: Tables) -> Finding:
     """Short-trained bistable models at the longest maze, and their certificates."""
-    models = find_models(tables, "tmaze-short", "bistable")
+    models = find_nonlinear(tables, "tmaze-short", "bistable")
     agrees = share(models, "outcome_longest", "solved") > 0.5
     words = f"{tell(models, 'outcome_longest', 'solved')} solve length {find_longest(models):,}"
     certified = f"{tell(know(models, 'lasting'), 'lasting', YES)} are certified for every {LENGTH}"
@@ -74,10 +81,10 @@ def judge_short_lasting(tables: Tables) -> Finding:
 
 def judge_every_cell(tables: Tables) -> Finding:
     """Short-trained bistable models at the longest maze, cell by cell."""
-    models = find_models(tables, "tmaze-short", "bistable")
+    models = find_nonlinear(tables, "tmaze-short", "bistable")
     groups = [select_rows(models, model=cell) for cell in CELLS]
     parts = [
-        f"{cell}: {tell(group, 'outcome_longest', 'solved')}"
+        f"{find_look(MODELS, cell).name}: {tell(group, 'outcome_longest', 'solved')}"
         for cell, group in zip(CELLS, groups, strict=True)
     ]
     agrees = all(share(group, "outcome_longest", "solved") > 0.5 for group in groups)
@@ -86,7 +93,7 @@ def judge_every_cell(tables: Tables) -> Finding:
 
 def judge_to_random(tables: Tables) -> Finding:
     """Mean return of short-trained monostable models at the longest maze."""
-    models = find_models(tables, "tmaze-short", "monostable")
+    models = find_nonlinear(tables, "tmaze-short", "monostable")
     mean = float(np.mean(models["return_longest"])) if count_rows(models) else np.nan
     words = f"mean return {show(mean)} at length {find_longest(models):,}"
     ends = f"{count(models, 'outcome_longest', 'random')} choose at random"
@@ -96,7 +103,7 @@ def judge_to_random(tables: Tables) -> Finding:
 
 def judge_always_forget(tables: Tables) -> Finding:
     """Outcomes of short-trained monostable models at the longest maze."""
-    models = find_models(tables, "tmaze-short", "monostable")
+    models = find_nonlinear(tables, "tmaze-short", "monostable")
     words = f"{tell(models, 'outcome_longest', 'random')} choose at random"
     words = f"{words} at length {find_longest(models):,}"
     return conclude(words, share(models, "outcome_longest", "random") == 1, models)
@@ -110,7 +117,7 @@ def judge_sufficient(tables: Tables) -> Finding:
     return conclude(words, share(models, "lasting", YES) >= MOST, models)
 
 
-def find_models(tables: Tables, preset: str, stability: str | None = None) -> Columns:
+def find_nonlinear(tables: Tables, preset: str, stability: str | None = None) -> Columns:
     """Nonlinear models of one training, and of one stability if that is given."""
     models = know(find_agents(tables, preset=preset, parallelizable=False), "stability")
     return models if stability is None else select_rows(models, stability=stability)
@@ -145,7 +152,8 @@ _register(
 )
 _register(
     "necessary",
-    "Bistability (and more generally multistability) is a necessary condition for THG.",
+    "This suggests that bistability (and more generally multistability) is a necessary condition "
+    "for THG.",
     f"no monostable model, whatever its cell and training, is certified for every {LENGTH}",
     judge_necessary,
 )
@@ -159,7 +167,7 @@ _register(
     "every-cell",
     "[Bistability leads to generalization, and] this property is independent on model type: the "
     "same observation can be made for GRU, BRC and nBRC.",
-    "so it is for each of the three cells",
+    "more than half of the short-trained bistable models of each cell solve the longest maze",
     judge_every_cell,
 )
 _register(

@@ -129,7 +129,7 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
 
 def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The plan, with blanks for what an older study may not say."""
-    blank = dict.fromkeys(("name", "profile", "note", "started", "python"), "")
+    blank = dict.fromkeys(("name", "profile", "note", "started", "commit", "python"), "")
     begun = str(plan.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
     lists = {"command": [], "machine": {}, "versions": {}, "continued": []}
     return {**blank, **lists, **plan, "started": begun}

@@ -50,8 +50,9 @@ class Records:
         return self.plan["jobs"]
 
 
-def read_records(path: Path) -> Records:
+def read_records(path: str | Path) -> Records:
     """All that is there of the study in a directory."""
+    path = Path(path)
     plan = read_json(path / "study.json")
     if not isinstance(plan, dict) or plan.get("format") != FORMAT or "jobs" not in plan:
         remedy = "use the version that wrote it"

@@ -1,7 +1,7 @@
 """The tables that figures and claims are made from, derived from the records of a study."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -90,33 +90,34 @@ def _list_models(
             "stability": measured.get("stability", ""),
             "vaa": measured.get("vaa", np.nan),
             "vaa_limit": measured.get("vaa_limit", np.nan),
-            **_summarize(identity["preset"], rows),
+            **_summarize(rows),
+            "learned": _has_learned(identity["preset"], knowledge),
             "solves_shorter": knowledge.solves(2, PROBE - 1),
             "solves_longer": knowledge.solves(PROBE + 1),
             "lasting": knowledge.solves(2),
-            "last_miss": knowledge.find_last_miss(PROBE - 1),
+            "last_miss": knowledge.find_last_miss(),
             "transient": _find_transient(certificates.get(key, {})),
         }
 
 
-def _summarize(preset: str, rows: list[Row]) -> Row:
-    """What an agent does at length 100, at the longest and at those it was trained on."""
+def _summarize(rows: list[Row]) -> Row:
+    """What an agent does at length 100, or nearby, and at the longest."""
     rows = sorted(rows, key=lambda row: row["length"])
-    solved = {row["length"]: row["outcome"] == "solved" for row in rows}
-    probes = [row for row in rows if abs(row["length"] - PROBE) <= 0.1 * PROBE]
-    probe = min(probes, key=lambda row: abs(row["length"] - PROBE), default={})
-    low, high = TRAINED_LENGTHS.get(preset, (PROBE, PROBE))
-    trained = [length for length in solved if low <= length <= high]
-    if not trained and low == PROBE and probe:
-        trained = [probe["length"]]
+    by_length = {row["length"]: row for row in rows}
+    probe = by_length.get(_find_probe(by_length), {})
     return {
         "length": probe.get("length", PROBE),
         "outcome": probe.get("outcome", ""),
         "longest": rows[-1]["length"] if rows else 0,
         "outcome_longest": rows[-1]["outcome"] if rows else "",
         "return_longest": rows[-1]["return"] if rows else np.nan,
-        "learned": bool(trained) and all(solved[length] for length in trained),
     }
+
+
+def _find_probe(lengths: Iterable[int]) -> int | None:
+    """The length that is nearest to 100, if one is near."""
+    near = [length for length in lengths if abs(length - PROBE) <= 0.1 * PROBE]
+    return min(near, key=lambda length: abs(length - PROBE), default=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,12 +146,29 @@ class Knowledge:
         missed = (length for length, solved in self.evaluated.items() if not solved)
         return NO if any(low <= length <= (high or length) for length in missed) else ""
 
-    def find_last_miss(self, high: int) -> float:
-        """The last length from 2 up to another that fails: 0 if none does, NaN if not known."""
+    def find_last_miss(self) -> float:
+        """The last length from 2 on that fails: 0 if none does, infinite if there is no last one.
+
+        NaN if not known.
+        """
         if self.certified is None:
             return np.nan
-        missed = np.flatnonzero(~self.certified.unfold(high)[1:])
+        if not self.certified.cofinite:
+            return np.inf
+        missed = np.flatnonzero(~self.certified.listed[1:])
         return float(missed[-1] + 2) if len(missed) else 0.0
+
+
+def _has_learned(preset: str, knowledge: Knowledge) -> bool:
+    """Whether it solves what it was trained on: by its certificate, else where it was evaluated."""
+    low, high = TRAINED_LENGTHS.get(preset, (PROBE, PROBE))
+    if knowledge.certified is not None:
+        return knowledge.certified.covers(low, high)
+    evaluated = knowledge.evaluated
+    trained = [length for length in evaluated if low <= length <= high]
+    if not trained and low == PROBE:
+        trained = [length for length in evaluated if length == _find_probe(evaluated)]
+    return bool(trained) and all(evaluated[length] for length in trained)
 
 
 def _find_transient(certified: Row) -> float:

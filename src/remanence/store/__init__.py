@@ -12,5 +12,6 @@ from remanence.store._files import write_json as write_json
 from remanence.store._files import write_text as write_text
 from remanence.store._files import write_whole as write_whole
 from remanence.store._machine import describe_machine as describe_machine
+from remanence.store._machine import find_commit as find_commit
 from remanence.store._tables import read_table as read_table
 from remanence.store._tables import write_table as write_table

@@ -2,8 +2,31 @@
 
 import os
 import platform
+import subprocess
 from pathlib import Path
 from typing import Any
+
+
+def find_commit() -> str:
+    """The commit of the checkout that this code runs from, marked if it was changed since.
+
+    Empty where there is no checkout, or git: there the version says it all.
+    """
+    # A virtual environment may be inside of somebody else's checkout.
+    tracked = _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
+    commit = "--always", "--dirty", "--abbrev=12", "--exclude=*"
+    return _ask_git("describe", *commit) if tracked else ""
+
+
+def _ask_git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()
 
 
 def describe_machine() -> dict[str, Any]:

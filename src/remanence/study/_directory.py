@@ -20,6 +20,7 @@ from typing import Any
 from remanence.errors import RemanenceError, StoreError
 from remanence.store import (
     describe_machine,
+    find_commit,
     find_difference,
     read_json,
     remove_leftovers,
@@ -61,7 +62,7 @@ class StudyDirectory:
             )
         goes_on = found.get("continued", [])
         last = [found, *goes_on][-1]
-        if any(last.get(name) != now[name] for name in ("versions", "python")):
+        if any(last.get(name) != now[name] for name in ("versions", "commit", "python")):
             write_json(self._description, found | {"continued": [*goes_on, now]})
 
     def read_description(self) -> dict[str, Any]:
@@ -127,6 +128,7 @@ def _describe_process() -> dict[str, Any]:
     return {
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "versions": {name: version(name) for name in _VERSIONED},
+        "commit": find_commit(),
         "python": platform.python_version(),
         "machine": describe_machine(),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

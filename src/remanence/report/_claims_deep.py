@@ -1,0 +1,113 @@
+"""Claims about the deep minGRU beside small networks."""
+
+import functools
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, average_over, keep_rows, select_rows
+from remanence.report._claims import Finding, conclude, register_claim, show
+from remanence.report._tables import TRAINED_LENGTHS, find_agents
+
+PLACE = "THG in parallelizable RNNs"
+FAR = 1.0
+_, LONGEST_SHORT = TRAINED_LENGTHS["tmaze-short"]
+_MINGRUS = ("mingru", "deep-mingru")
+_RIVALS = ("deep-mingru", "bmru")
+
+
+def judge_deep_better(tables: Tables) -> Finding:
+    """Mean returns of small and deep minGRUs that learned, beyond their training's lengths."""
+    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
+    small, deep = (select_rows(models, learned=True) for models in groups)
+    returns = _compare_returns(tables, small, deep)
+    means = [float(np.mean(column)) for column in zip(*returns.values(), strict=True)]
+    small_mean, deep_mean = means or [np.nan, np.nan]
+    reach = f"lengths {min(returns, default=0):,} to {max(returns, default=0):,}"
+    words = f"mean return at {reach}: {show(small_mean)} (small), {show(deep_mean)} (deep)"
+    return conclude(words, 0 < deep_mean - small_mean < FAR, small, deep)
+
+
+def judge_deep_lasting(tables: Tables) -> Finding:
+    """How far small and deep minGRUs that learned remember, of lengths all were evaluated at."""
+    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
+    small, deep = (select_rows(models, learned=True) for models in groups)
+    lengths = list(_compare_returns(tables, small, deep))
+    reaches = [_measure_reach(tables, models, lengths) for models in (small, deep)]
+    medians = [float(np.median(reach)) if len(reach) else np.nan for reach in reaches]
+    shown = f"{show(medians[0], ',g')} (small), {show(medians[1], ',g')} (deep)"
+    words = f"median length up to which all are solved: {shown}"
+    return conclude(words, medians[1] > medians[0], small, deep)
+
+
+def judge_deep_below(tables: Tables) -> Finding:
+    """Deep minGRUs and BMRUs that learned, at the longest maze that both were evaluated at."""
+    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _RIVALS)
+    deep, bmru = (select_rows(models, learned=True) for models in groups)
+    returns = _compare_returns(tables, deep, bmru)
+    longest = max(returns, default=0)
+    deep_return, bmru_return = returns.get(longest, [np.nan, np.nan])
+    shown = f"{show(deep_return)} (deep minGRU), {show(bmru_return)} (BMRU)"
+    words = f"return at length {longest:,}: {shown}"
+    return conclude(words, bmru_return - deep_return >= FAR, deep, bmru)
+
+
+def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]:
+    """The mean return of each group, at every length beyond 3 that all of them were evaluated at.
+
+    Deep networks may have been evaluated at fewer lengths than small ones.
+    """
+    outcomes = tables["outcomes"]
+    agents = _identify(outcomes)
+    curves = []
+    for models in groups:
+        members = np.isin(agents, _identify(models)) & (outcomes["length"] > LONGEST_SHORT)
+        lengths, means, _ = average_over(keep_rows(outcomes, members), "length", "return")
+        curves.append(dict(zip(lengths.tolist(), means.tolist(), strict=True)))
+    common = sorted(set.intersection(*map(set, curves)))
+    return {length: [curve[length] for curve in curves] for length in common}
+
+
+def _measure_reach(tables: Tables, models: Columns, lengths: list[int]) -> np.ndarray:
+    """Of each agent, the last of some lengths up to which it solves all; 3 if not even the first.
+
+    The models are such as solve lengths 1 to 3.
+    """
+    reaches = []
+    for job, seed in zip(models["job"].tolist(), models["seed"].tolist(), strict=True):
+        outcomes = select_rows(tables["outcomes"], job=job, seed=seed, outcome="solved")
+        solved = np.isin(lengths, outcomes["length"])
+        reaches.append([LONGEST_SHORT, *lengths][np.argmin([*solved, False])])
+    return np.array(reaches)
+
+
+def _identify(rows: Columns) -> np.ndarray:
+    """Which agent each row is about, as words."""
+    pairs = zip(rows["job"].tolist(), rows["seed"].tolist(), strict=True)
+    return np.array([f"{job} {seed}" for job, seed in pairs], str)
+
+
+_register = functools.partial(register_claim, place=PLACE)
+
+_register(
+    "deep-lasting",
+    "Monostable models such as minGRU can however create long-lasting fading memory if more "
+    "neurons and more layers are used in the network […]",
+    "of models that learned, the median length up to which all evaluated lengths are solved is "
+    "larger for the deep one",
+    judge_deep_lasting,
+)
+_register(
+    "deep-better",
+    "Increasing network size [deep minGRU] indeed slightly improves generalization capabilities",
+    "of models that learned, the mean return beyond the training's lengths grows, by less than "
+    f"{FAR:g}",
+    judge_deep_better,
+)
+_register(
+    "deep-below",
+    "It remains significantly below the capabilities of the small multistable network, which "
+    "achieves true THG.",
+    "of models that learned, the BMRU's mean return is at least "
+    f"{FAR:g} higher at the longest maze that both were evaluated at",
+    judge_deep_below,
+)

@@ -1,0 +1,150 @@
+"""Claims about outcomes at length 100, of nonlinear models."""
+
+import functools
+
+from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.report._claims import (
+    CHANCE,
+    FEWEST_COUNTED,
+    MOST,
+    Finding,
+    compare_counts,
+    conclude,
+    count,
+    know,
+    register_claim,
+    share,
+    tell,
+)
+from remanence.report._tables import find_agents
+
+PLACE = "THG in nonlinear RNNs"
+
+
+def judge_difficulty(tables: Tables) -> Finding:
+    """Shares of both trainings that solve what they were trained on."""
+    short, long = _find_both(tables)
+    shown = f"{tell(short, 'learned')} short-trained, {tell(long, 'learned')} long-trained"
+    counts = count(long, "learned"), count_rows(long)
+    chance = compare_counts(count(short, "learned"), count_rows(short), counts)
+    fewer = share(long, "learned") < share(short, "learned") and chance < CHANCE
+    words = f"solve what they were trained on: {shown}; p = {chance:.2g}"
+    return conclude(words, share(short, "learned") >= MOST and fewer, short, long)
+
+
+def judge_equal_shares(tables: Tables) -> Finding:
+    """Shares of both trainings that solve length 100."""
+    short, long = _find_both(tables)
+    gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
+    words = _tell_both(short, long, "solved", "solve it")
+    return conclude(words, gap <= 0.15, short, long, fewest=FEWEST_COUNTED)
+
+
+def judge_exploration(tables: Tables) -> Finding:
+    """Timeouts at length 100 of both trainings."""
+    short, long = _find_both(tables)
+    counts = count(long, "outcome", "timeout"), count_rows(long)
+    chance = compare_counts(count(short, "outcome", "timeout"), count_rows(short), counts)
+    more = share(long, "outcome", "timeout") > share(short, "outcome", "timeout")
+    words = f"{_tell_both(short, long, 'timeout', 'time out')}; p = {chance:.2g}"
+    return conclude(words, more and chance < CHANCE, short, long)
+
+
+def judge_short_arrive(tables: Tables) -> Finding:
+    """How many short-trained models reach the end of length 100."""
+    short, _ = _find_both(tables)
+    arrived = _arrive(short)
+    words = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
+    return conclude(words, count_rows(arrived) > count_rows(short) / 2, short)
+
+
+def judge_halves(tables: Tables) -> Finding:
+    """How the short-trained models that arrive decide."""
+    arrived = _arrive(_find_both(tables)[0])
+    solved = share(arrived, "outcome", "solved")
+    words = f"of those that reach the end, {tell(arrived, 'outcome', 'solved')} decide right"
+    return conclude(words, 1 / 3 <= solved <= 2 / 3, arrived)
+
+
+def judge_two_mechanisms(tables: Tables) -> Finding:
+    """Stability of the short-trained models that arrive, by how they decide."""
+    arrived = know(_arrive(_find_both(tables)[0]), "stability")
+    groups = [select_rows(arrived, outcome=outcome) for outcome in ("solved", "random")]
+    numbers = [(count(it, "stability", "bistable"), count_rows(it)) for it in groups]
+    chance = compare_counts(*numbers[0], numbers[1])
+    parts = [tell(models, "stability", "bistable") for models in groups]
+    words = (
+        f"{parts[0]} that decide right are bistable, and {parts[1]} that choose at random; "
+        f"p = {chance:.2g}"
+    )
+    return conclude(words, chance < CHANCE, *groups)
+
+
+def _find_both(tables: Tables) -> tuple[Columns, Columns]:
+    return (
+        find_agents(tables, preset="tmaze-short", parallelizable=False),
+        find_agents(tables, preset="tmaze-long", parallelizable=False),
+    )
+
+
+def _arrive(models: Columns) -> Columns:
+    return keep_rows(models, models["outcome"] != "timeout")
+
+
+def _tell_both(short: Columns, long: Columns, outcome: str, verb: str) -> str:
+    parts = (tell(short, "outcome", outcome), tell(long, "outcome", outcome))
+    return f"short-trained: {parts[0]} {verb}; long-trained: {parts[1]}"
+
+
+_register = functools.partial(register_claim, place=PLACE)
+
+_register(
+    "difficulty",
+    "Although solving short T-maze environments is simple, solving long ones is known to be "
+    "difficult.",
+    "nine in ten short-trained models solve what they were trained on, and fewer long-trained ones "
+    "do, by more than chance (Fisher's exact test at 5%)",
+    judge_difficulty,
+    place="Experiments",
+    how_many=True,
+)
+_register(
+    "equal-shares",
+    "The proportion of models that solve the task [length 100] is almost equivalent for the "
+    "two categories.",
+    "the shares that solve length 100 differ by at most 15 points",
+    judge_equal_shares,
+    how_many=True,
+)
+_register(
+    "exploration",
+    "Training on the large T-maze size provides little advantage […], and it even leads to "
+    "difficulties related to exploration.",
+    "long-trained models time out at length 100 more often than short-trained ones, by more than "
+    "chance (Fisher's exact test at 5%)",
+    judge_exploration,
+    how_many=True,
+)
+_register(
+    "short-arrive",
+    "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
+    "more than half of them do not time out at length 100",
+    judge_short_arrive,
+    how_many=True,
+)
+_register(
+    "halves",
+    "[Most reach the end,] with half making the correct decision and the other half behaving "
+    "at random.",
+    "between a third and two thirds of those that arrive solve length 100",
+    judge_halves,
+    how_many=True,
+)
+_register(
+    "two-mechanisms",
+    "It suggests that these two subpopulations solved the task on the shorter T-maze using two "
+    "different memorization mechanisms, one leading to generalization, the other not.",
+    "of the short-trained models that reach the end, those that decide right are bistable more "
+    "often than those that choose at random, by more than chance (Fisher's exact test at 5%)",
+    judge_two_mechanisms,
+)
