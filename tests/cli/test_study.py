@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from remanence.cli import main
-from remanence.store import read_table, write_json
-from remanence.study import StudyDirectory
-from tests.study.studies import write_profile, write_study
+from remanence.store import hold_directory, read_table, write_json
+from remanence.study import StudyDirectory, read_status
+from tests.study.studies import PROFILE, write_profile, write_study
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,12 @@ def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "probably killed" in shown
     assert "Nobody is at work" in shown
+    # One that was stopped has jobs that wait for nobody; while it is held they wait for their turn.
+    write_json(directory.status_path(gru), {"state": "waiting"})
+    main(["status", str(path), "--watch"])
+    assert "Nobody is at work" in capsys.readouterr().out
+    with hold_directory(path):
+        assert not read_status(path).abandoned
 
 
 def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
@@ -126,8 +132,33 @@ def test_results_in_every_format(study, capsys, tmp_path, monkeypatch):
     spans = [row["solved_span"] for row in json.loads(capsys.readouterr().out)]
     assert spans == ["inf", 0.0] * 2
     main(["results", str(study), "stability", "--where", "vaa > 2"])
+    assert "no rows" in capsys.readouterr().out
     main(["results", str(study), "stability", "--where", "vaa > 2", "--format", "json"])
     assert capsys.readouterr().out.endswith("[]\n")
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+@pytest.mark.parametrize("table", ["summary", "certificates", "curves"])
+def test_no_number_is_cut(table, columns, study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    main(["results", str(study), table])
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "tmaze-short" in shown
+
+
+def test_what_a_user_wrote_is_printed_as_it_is(tmp_path, capsys):
+    path = tmp_path / "a.toml"
+    path.write_text(PROFILE.replace("Too small", "[/docs] [red]"))
+    main(["reproduce", "tmaze", "--profile", str(path), "--dry-run"])
+    assert "[/docs] [red]" in capsys.readouterr().out
+    home = tmp_path / "a[red]"
+    home.mkdir()
+    study = write_study(home)
+    out = tmp_path / "a[/b].html"
+    main(["report", str(study), "--out", str(out)])
+    assert "a[/b].html" in capsys.readouterr().out.replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,13 @@ def reach(preset: str, cell: str, seed: int) -> tuple[int, float]:
 
 def write_study(path: Path, presets: tuple[str, ...] = PRESETS) -> Path:
     """Write plan, tables, certificates and one job's agents."""
+    for job in begin_study(path, presets):
+        _write_job(path, job)
+    return path
+
+
+def begin_study(path: Path, presets: tuple[str, ...] = PRESETS) -> list[dict]:
+    """Write the plan, and return its jobs."""
     jobs = [
         {
             "id": f"{preset}-{cell}",
@@ -45,11 +52,9 @@ def write_study(path: Path, presets: tuple[str, ...] = PRESETS) -> Path:
         for preset in presets
         for cell in CELLS
     ]
-    plan = {"format": 1, "name": "tmaze", "profile": "test", "jobs": jobs}
+    plan = {"format": 1, "name": "tmaze", "profile": "test", "note": "", "jobs": jobs}
     write_json(path / "study.json", plan | {"command": ["remanence", "reproduce", "<tmaze>"]})
-    for job in jobs:
-        _write_job(path, job)
-    return path
+    return jobs
 
 
 def _write_job(path: Path, job: dict) -> None:
@@ -104,7 +109,8 @@ def _certify(low: int, high: float) -> dict:
     cues = [{"cue": goal, "transient": 3, "period": 1} for goal in (-1, 1)]
     bitwise = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None}
     bitwise |= {"failures": {"solved": failure, "optimal": failure}}
-    return {"bitwise": bitwise, "contraction": {"verdict": "proved"}}
+    kind = {"kind": "remanence certificate", "format": 1}
+    return kind | {"bitwise": bitwise, "contraction": {"verdict": "proved"}}
 
 
 def _list_curve() -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from remanence.cli import main
 from remanence.figures import StudyFigure, registry
 from remanence.report import _page, claims, write_report
 from remanence.store import read_json, read_table, write_json, write_table
-from tests.report.stores import SEEDS, write_study
+from tests.report.stores import SEEDS, begin_study, write_study
 
 VOID = {"meta", "img", "br"}
 
@@ -145,7 +145,8 @@ def test_what_is_not_settled_is_told(study, one_figure):
 
 
 def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):
-    report = write_report(write_study(tmp_path / "study", presets=()))
+    begin_study(tmp_path / "study")
+    report = write_report(tmp_path / "study")
     page = Page(report.path.read_text())
     assert page.text.count("Not drawn.") == len(few_figures)
     assert report.count_verdicts()["not tested at this size"] == len(list(claims))
@@ -180,4 +181,4 @@ def test_command_refuses_what_is_no_study(tmp_path, capsys):
     with pytest.raises(SystemExit) as refused:
         main(["report", str(tmp_path)])
     assert refused.value.code == 2
-    assert "no such file" in capsys.readouterr().err.replace("\n", " ")
+    assert "there is no study here" in capsys.readouterr().err.replace("\n", " ")

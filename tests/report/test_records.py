@@ -7,8 +7,8 @@ from remanence.errors import StoreError
 from remanence.figures import count_rows
 from remanence.report import read_records
 from remanence.report._records import is_parallelizable
-from remanence.store import read_table, write_json, write_table
-from tests.report.stores import SEEDS, write_study
+from remanence.store import read_json, read_table, write_json, write_table
+from tests.report.stores import SEEDS, begin_study, write_study
 
 
 @pytest.fixture
@@ -51,12 +51,46 @@ def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
 
 
 def test_what_is_well_formed_and_wrong_is_named(study):
-    write_json(study / "certificates" / "tmaze-short-bmru" / "seed-2.json", {})
-    write_json(study / "status" / "tmaze-short-bmru.json", [])
-    records = read_records(study)
-    (problem,) = records.problems
-    assert problem.startswith("tmaze-short-bmru: no certificate of seed 2")
-    assert records.statuses["tmaze-short-bmru"] == {"state": "not known"}
+    path = study / "certificates" / "tmaze-short-bmru" / "seed-2.json"
+    whole = read_json(path)
+    parts = [("contraction",), ("bitwise", "cues"), ("bitwise", "merge"), ("bitwise", "failures")]
+    broken = [remove(whole, *part) for part in parts]
+    for found in ({}, [], whole | {"format": 99}, *broken):
+        write_json(path, found)
+        (problem,) = read_records(study).problems
+        assert problem.startswith("tmaze-short-bmru: no certificate of seed 2")
+
+
+def remove(found: dict, name: str, *inside: str) -> dict:
+    """Nested tables without one of their entries."""
+    if inside:
+        return found | {name: remove(found[name], *inside)}
+    return {key: value for key, value in found.items() if key != name}
+
+
+def test_a_status_that_says_nothing_is_one_of_a_job_that_waits(study):
+    for found in ([], {"seconds": "many"}, {"state": "failed", "error": 3}):
+        write_json(study / "status" / "tmaze-short-bmru.json", found)
+        records = read_records(study)
+        assert not records.problems
+        assert records.statuses["tmaze-short-bmru"].state == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("stability", "seed"),
+        ("stability", "vaa"),
+        ("evaluations", "return"),
+        ("certificates", "transient_up"),
+    ],
+)
+def test_a_column_of_something_else_is_named(study, table, column):
+    path = study / table / "tmaze-short-gru.parquet"
+    columns = read_table(path)
+    write_table(path, columns | {column: np.full(len(columns[column]), "word")})
+    (problem,) = read_records(study).problems
+    assert f"has something else in its column '{column}'" in problem
 
 
 def test_a_training_that_has_not_come_to_its_end_is_named(study):
@@ -86,11 +120,17 @@ def test_a_table_without_a_needed_column_is_named(study):
 
 
 def test_a_study_that_is_none_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="no such file"):
+    with pytest.raises(StoreError, match="there is no study here"):
         read_records(tmp_path)
     write_json(tmp_path / "study.json", {"format": 99, "jobs": []})
     with pytest.raises(StoreError, match="not a study"):
         read_records(tmp_path)
+    begin_study(tmp_path)
+    plan = read_json(tmp_path / "study.json")
+    for jobs in ("a word", [{}], [plan["jobs"][0] | {"seeds": 3}]):
+        write_json(tmp_path / "study.json", plan | {"jobs": jobs})
+        with pytest.raises(StoreError, match="its plan cannot be read"):
+            read_records(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.report.stores import (
     NUM_ITERATIONS,
     PRESETS,
     SEEDS,
+    begin_study,
     reach,
     remembers,
     write_study,
@@ -134,7 +135,8 @@ def test_the_typical_agent_has_the_median_transient(tables):
 
 
 def test_of_an_empty_study_there_are_empty_tables(tmp_path):
-    tables = derive_tables(read_records(write_study(tmp_path / "none", presets=())))
+    begin_study(tmp_path)
+    tables = derive_tables(read_records(tmp_path))
     assert all(len(column) == 0 for columns in tables.values() for column in columns.values())
     assert {"stability", "outcome", "transient"} <= set(tables["models"])
 

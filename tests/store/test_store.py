@@ -73,6 +73,51 @@ def test_what_is_not_a_table_is_refused(tmp_path):
         store.read_table(tmp_path / "nothing.parquet")
 
 
+def test_no_flipped_bit_of_a_table_passes(tmp_path):
+    path = tmp_path / "table.parquet"
+    columns = {
+        "seed": np.arange(40),
+        "return": np.linspace(0, 4, 40),
+        "end": np.array(["right", "wrong"] * 20),
+        "settled": np.arange(40) % 3 == 0,
+    }
+    store.write_table(path, columns)
+    written = path.read_bytes()
+    refused = 0
+    for place in range(0, len(written), 7):
+        flipped = bytearray(written)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            read = store.read_table(path)
+        except StoreError:
+            refused += 1
+            continue
+        assert list(read) == list(columns)
+        for name, column in columns.items():
+            np.testing.assert_array_equal(read[name], column)
+    assert refused > 20
+
+
+@pytest.mark.parametrize("name", ["seed=77", "a[1]", "a*", "it's"])
+def test_a_path_is_no_pattern(name, tmp_path):
+    store.write_table(tmp_path / "a1" / "table.parquet", {"seed": np.array([1])})
+    store.write_table(tmp_path / name / "table.parquet", {"seed": np.array([2])})
+    read = store.read_table(tmp_path / name / "table.parquet")
+    assert {key: column.tolist() for key, column in read.items()} == {"seed": [2]}
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="not a file"):
+        store.write_json(tmp_path / "pipe", {})
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "link.json").symlink_to(tmp_path / "target.json")
+    store.write_json(tmp_path / "link.json", {"written": 1})
+    assert (tmp_path / "link.json").is_symlink()
+    assert store.read_json(tmp_path / "target.json") == {"written": 1}
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "file.json"
     store.write_json(path, {"old": 1})
@@ -91,9 +136,12 @@ def test_files_are_for_everyone_to_read(tmp_path):
     before = os.umask(0o022)
     try:
         store.write_json(tmp_path / "file.json", {})
+        store.write_table(tmp_path / "file.parquet", {"seed": np.arange(3)})
+        store.save_arrays(tmp_path / "file.safetensors", {"weight": np.ones(3)}, {})
     finally:
         os.umask(before)
-    assert (tmp_path / "file.json").stat().st_mode & 0o777 == 0o644
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {0o644}
 
 
 def test_json_that_is_none_is_refused(tmp_path):

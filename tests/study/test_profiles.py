@@ -68,6 +68,8 @@ def test_estimates_grow_with_what_is_to_be_done():
     alone, shared = (estimate([job], number, num_cores=2).seconds for number in (1, 2))
     assert shared > alone
     assert estimate([job, job], 2, num_cores=2).seconds == pytest.approx(shared)
+    # There is no more to share than there is.
+    assert estimate([job] * 9, 9, num_cores=2) == estimate([job] * 9, 2, num_cores=2)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,12 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("num_iterations = 3", "iterations = 3", "Did you mean 'num_iterations'"),
         ("[1, 2]", "[1, 1]", "each one once"),
         ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
-        ("[1, 2]", '"1-2"', "a table of first, last"),
+        ("[1, 2]", '"1-2"', "a list of numbers or a table of first, last"),
+        ("[1, 2]", "{ first = 1, last = 2000000000 }", "10,000 are the most"),
+        ("[1, 2]", "{ first = 1, last = 99999999999999999999 }", "last = 99999999999999999999"),
+        ("[2, 100]", "{ shortest = 2, longest = 99999999999999999999 }", "from 1 to 100,000,000"),
+        ("num_iterations = 3", "num_iterations = 3\nbudget = 9999999999", "budget = 9999999999"),
+        ("num_iterations = 3", "num_iterations = 0", "mine.toml"),
         ("[1, 2]", "[]", "seeds = []"),
         ("[1, 2]", "[2147483648]", "from 0 to 2,147,483,647"),
         ("[2, 100]", "[0]", "from 1 to 100,000,000"),

@@ -1,12 +1,15 @@
 """Tables over all jobs, against the same put together by hand."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import read_table, write_table
-from remanence.study import StudyDirectory, load_profile, load_results
-from tests.study.studies import write_study
+from remanence.store import read_json, read_table, write_json, write_table
+from remanence.study import StudyDirectory, load_profile, load_results, read_status
+from tests.study.studies import run_here, write_study
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +83,52 @@ def test_a_broken_table_is_named(tmp_path):
     file.write_bytes(b"half of it")
     with pytest.raises(StoreError, match=file.name):
         load_results(path, "stability")
+
+
+def test_a_damaged_table_is_named(tmp_path):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    file = directory.table_path("evaluations", directory.read_study().jobs[0])
+    whole = file.read_bytes()
+    told = []
+    for place in range(4, len(whole) // 2, 5):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            load_results(path, "outcomes")
+        except StoreError as error:
+            told.append(str(error))
+    assert all(file.name in message for message in told)
+    assert any("contents have been damaged" in message for message in told)
+
+
+def test_a_path_that_looks_like_a_partition_is_none(path, tmp_path):
+    other = shutil.copytree(path, tmp_path / "cell=lstm" / "[1]")
+    for table in ("summary", "curves"):
+        ours, theirs = (load_results(it, table) for it in (path, other))
+        assert theirs.columns == ours.columns
+        assert theirs.fetchall() == ours.fetchall()
+
+
+def test_results_turn_into_the_tables_of_other_libraries(path):
+    relation = load_results(path, "outcomes")
+    lengths = relation.fetchnumpy()["length"].tolist()
+    assert relation.df()["length"].tolist() == lengths
+    assert relation.pl()["length"].to_list() == lengths
+    assert relation.to_arrow_table()["length"].to_pylist() == lengths
+
+
+def test_a_study_with_a_cell_of_somebody_else_s_can_be_read(path, tmp_path):
+    other = shutil.copytree(path, tmp_path / "study")
+    plan = read_json(other / "study.json")
+    for job in plan["jobs"]:
+        job["cell"] = f"their-{job['cell']}"
+    write_json(other / "study.json", plan)
+    assert len(load_results(other, "stability").fetchall()) == 4
+    assert read_status(other).study.jobs[0].cell == "their-gru"
+    with pytest.raises(UnknownNameError, match="their-gru"):
+        run_here(other, StudyDirectory(other).read_study())
+
+
+def test_a_name_that_is_not_utf8_is_told():
+    with pytest.raises(StoreError, match="not UTF-8"):
+        StudyDirectory(Path("bad\udcff"))

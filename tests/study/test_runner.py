@@ -12,10 +12,11 @@ import time
 from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from remanence.errors import StoreError
-from remanence.store import hold_directory, read_json, write_json
+from remanence.store import hold_directory, load_arrays, read_json, write_json
 from remanence.study import Study, StudyDirectory, load_results, read_status, run_study
 from remanence.study._status import change_status
 from tests.study.studies import (
@@ -48,8 +49,9 @@ def copy(whole, tmp_path) -> Path:
 class BrokenAtFirst(Executor):
     """Loses the first so many jobs that are submitted, over all of its openings."""
 
-    def __init__(self, num_losses: int):
+    def __init__(self, num_losses: int, cancelled: bool = False):
         self.num_losses = num_losses
+        self.cancelled = cancelled
         self.submitted = []
 
     @contextlib.contextmanager
@@ -62,7 +64,10 @@ class BrokenAtFirst(Executor):
         if len(self.submitted) > self.num_losses:
             return self.inner.submit(fn, *args, **kwargs)
         future: Future[str] = Future()
-        future.set_exception(BrokenExecutor("killed"))
+        if not self.cancelled:
+            future.set_exception(BrokenExecutor("killed"))
+        elif future.cancel():
+            future.set_running_or_notify_cancel()
         return future
 
 
@@ -116,6 +121,27 @@ def test_only_what_is_missing_is_done(copy, study, whole):
     assert_same_tables(copy, whole)
 
 
+@pytest.mark.parametrize("broken", ["", "{", "{}"])
+def test_a_certificate_that_is_none_is_made_anew(broken, copy, study, whole):
+    gru = study.jobs[0]
+    lost, torn = (StudyDirectory(copy).certificate_path(gru, seed) for seed in gru.seeds)
+    lost.unlink()
+    torn.write_text(broken)
+    assert run_here(copy, study).finished
+    for file in (lost, torn):
+        assert read_json(file) == read_json(whole / file.relative_to(copy))
+
+
+def test_a_lost_agent_comes_back(copy, study, whole):
+    agent = StudyDirectory(copy).agent_path(study.jobs[0], 1)
+    agent.unlink()
+    assert run_here(copy, study).finished
+    ours, theirs = (load_arrays(path)[0] for path in (agent, whole / agent.relative_to(copy)))
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        np.testing.assert_array_equal(ours[name], theirs[name])
+
+
 def test_a_broken_run_does_not_stop_the_rest(copy, study, whole):
     directory = StudyDirectory(copy)
     for job in study.jobs:
@@ -132,9 +158,10 @@ def test_a_broken_run_does_not_stop_the_rest(copy, study, whole):
     assert_same_tables(copy, whole)
 
 
-def test_lost_workers_are_replaced(copy, study):
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_lost_workers_are_replaced(cancelled, copy, study):
     StudyDirectory(copy).table_path("stability", study.jobs[1]).unlink()
-    executor = BrokenAtFirst(2)
+    executor = BrokenAtFirst(2, cancelled)
     assert run_study(copy, study, open_executor=executor.open).finished
     assert executor.submitted == ["tmaze-short-bmru"] * 3
 
@@ -191,6 +218,12 @@ def test_another_plan_is_refused(copy, study):
     other = Study("tmaze", "tiny", study.note, [longer, study.jobs[1]])
     with pytest.raises(StoreError, match="num_iterations was 3 and is now 4"):
         run_here(copy, other)
+
+
+def test_what_is_there_without_a_plan_is_refused(copy, study):
+    (copy / "study.json").unlink()
+    with pytest.raises(StoreError, match="no plan that it is of"):
+        run_here(copy, study)
 
 
 def test_another_note_is_the_same_study(copy, study):

@@ -48,4 +48,4 @@ class Report:
             console.print(f"{number:3} claims: {verdict}", highlight=False)
         for problem in written.problems:
             console.print(f"missing: {problem}", style="yellow", highlight=False, markup=False)
-        console.print(f"Written to {written.path}.", highlight=False)
+        console.print(f"Written to {written.path}.", highlight=False, markup=False)

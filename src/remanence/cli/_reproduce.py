@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from remanence.cli._results import tabulate_relation
+from remanence.cli._results import print_relation
 from remanence.cli._study_progress import describe_job, say_duration, say_size, show_study
 from remanence.errors import InvalidOptionError
 from remanence.study import (
@@ -101,7 +101,7 @@ class Status:
             _print_errors(console, status)
         else:
             with Live(_tabulate(status), console=console) as live:
-                while _may_change(status):
+                while _has_jobs_left(status) and not status.abandoned:
                     time.sleep(SECONDS_BETWEEN_LOOKS)
                     status = read_status(self.study)
                     live.update(_tabulate(status))
@@ -110,9 +110,8 @@ class Status:
                 console.print("Nobody is at work on it; `remanence reproduce` goes on with it.")
 
 
-def _may_change(status: StudyStatus) -> bool:
-    left = status.list_jobs("running") + status.list_jobs("waiting")
-    return bool(left) and not status.abandoned
+def _has_jobs_left(status: StudyStatus) -> bool:
+    return bool(status.list_jobs("running") or status.list_jobs("waiting"))
 
 
 def _to_json(status: StudyStatus) -> dict[str, Any]:
@@ -149,6 +148,7 @@ def _print_plan(console: Console, study: Study, num_workers: int, as_json: bool)
         f"\n{agents} agents in {len(study.jobs)} jobs: about {say_duration(total.seconds)} on this "
         f"machine's cores, and {say_size(total.disk_bytes)} of disk.\n{study.note}".rstrip(),
         highlight=False,
+        markup=False,
     )
 
 
@@ -173,12 +173,14 @@ def _print_errors(console: Console, status: StudyStatus) -> None:
 def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
     done, failed = status.list_jobs("done"), status.list_jobs("failed")
     if done:
-        console.print(tabulate_relation(load_results(out, "summary")))
+        print_relation(console, load_results(out, "summary"))
         if status.study.note:
-            console.print(f"\n{status.study.note}", highlight=False)
+            console.print(f"\n{status.study.note}", highlight=False, markup=False)
     _print_errors(console, status)
     where = f"The study is in {out}; look at it with `remanence results {out}`."
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
     console.print(
-        f"{len(done)} of {len(status.jobs)} jobs done{failures}. {where}", highlight=False
+        f"{len(done)} of {len(status.jobs)} jobs done{failures}. {where}",
+        highlight=False,
+        markup=False,
     )

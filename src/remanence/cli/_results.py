@@ -6,25 +6,28 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
 from remanence.store import write_text, write_whole
-from remanence.study import explain_damage, load_results
+from remanence.study import load_results
 
 if TYPE_CHECKING:
     import duckdb
 
 MOST_ROWS = 60
+WIDEST = 400  # of a file, which no screen limits
 PARQUET = "parquet"
 # They number things, so that their mean says nothing.
 _LABELS = ("seed", "cue", "length", "iteration")
+_WORDS = ("VARCHAR", "BOOLEAN")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,18 +54,17 @@ class Results:
         if self.format not in (*_TEXTS, PARQUET):
             raise UnknownNameError("format", self.format, (*_TEXTS, PARQUET))
         relation = load_results(self.study, self.table)
-        with explain_damage(self.study):
-            if self.where is not None:
-                relation = _filter(relation, self.where)
-            if self.group_by:
-                relation = _group(relation, self.group_by)
-            self._show(relation, console)
+        if self.where is not None:
+            relation = _filter(relation, self.where)
+        if self.group_by:
+            relation = _group(relation, self.group_by)
+        self._show(relation, console)
 
     def _show(self, relation: "duckdb.DuckDBPyRelation", console: Console) -> None:
         if self.format == PARQUET:
             _write_parquet(relation, self.out)
         elif self.format == "table" and self.out is None:
-            console.print(tabulate_relation(relation))
+            print_relation(console, relation)
         else:
             self._write(_TEXTS[self.format](relation))
 
@@ -73,20 +75,54 @@ class Results:
             write_text(self.out, text)
 
 
-def tabulate_relation(relation: "duckdb.DuckDBPyRelation") -> Table:
-    """The first rows of a relation; a line below says how many more there are."""
-    rows = relation.limit(MOST_ROWS).fetchall()
+def print_relation(console: Console, relation: "duckdb.DuckDBPyRelation") -> None:
+    """The first rows of a relation, and how many more there are.
+
+    As a table if the screen is wide enough for every word and number, else row by row.
+    """
+    rows = [[_show(value) for value in row] for row in relation.limit(MOST_ROWS).fetchall()]
     (count,) = relation.count("*").fetchall()[0]
-    caption = (
-        f"{count - MOST_ROWS:,} more rows; all with --format csv" if count > MOST_ROWS else None
-    )
-    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
-    for name, values in zip(relation.columns, zip(*rows, strict=True), strict=False):
-        numeric = not isinstance(values[0], str | bool)
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*map(_show, row))
-    return table
+    titles = [name.replace("_", " ") for name in relation.columns]
+    widths = _fit(list(zip(titles, *rows, strict=True)), console.width)
+    if widths is None:
+        console.print(_list_rows(titles, rows), highlight=False, markup=False, end="")
+    else:
+        table = Table(box=None, pad_edge=False)
+        for title, width, kind in zip(titles, widths, relation.types, strict=True):
+            justify = "left" if str(kind) in _WORDS else "right"
+            table.add_column(title, justify=justify, width=width)
+        for row in rows:
+            table.add_row(*map(escape, row))
+        console.print(table)
+    if not rows:
+        console.print("no rows")
+    if count > len(rows):
+        console.print(f"{count - len(rows):,} more rows; all with --format csv", highlight=False)
+
+
+def _fit(columns: Sequence[Sequence[str]], available: int) -> list[int] | None:
+    """How wide to make columns of which lines may break between words, and only there.
+
+    None if that is too wide. What is left goes to those first that need least to break nowhere.
+    """
+    widths = [max(len(word) for text in texts for word in ("", *text.split())) for texts in columns]
+    left = available - sum(widths) - 2 * (len(widths) - 1)
+    if left < 0:
+        return None
+    missing = {index: max(map(len, texts)) - widths[index] for index, texts in enumerate(columns)}
+    for index, more in sorted(missing.items(), key=lambda it: it[1]):
+        widths[index] += min(more, left)
+        left -= min(more, left)
+    return widths
+
+
+def _list_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widest = max(map(len, titles))
+    blocks = [
+        "".join(f"{title:{widest}}  {text}\n" for title, text in zip(titles, row, strict=True))
+        for row in rows
+    ]
+    return "\n".join(blocks)
 
 
 def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.DuckDBPyRelation":
@@ -96,8 +132,6 @@ def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.Duck
         filtered = relation.filter(condition)
         # Some mistakes, such as a word compared with a number, show only when rows are read.
         filtered.count("*").fetchall()
-    except duckdb.IOException:
-        raise  # it is the table, and not the condition
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         columns = ", ".join(relation.columns)
@@ -112,6 +146,7 @@ def _group(
     for name in names:
         if name not in relation.columns:
             raise UnknownNameError("column", name, relation.columns)
+    names = tuple(dict.fromkeys(names))
     groups = [f'"{name}"' for name in names]
     means = [
         f'avg("{name}") as "{name}"'
@@ -154,9 +189,9 @@ def _to_plain(value: Any) -> Any:
 
 
 def _to_text(relation: "duckdb.DuckDBPyRelation") -> str:
-    console = Console(file=io.StringIO(), width=200)
+    console = Console(file=io.StringIO(), width=WIDEST)
     with console.capture() as capture:
-        console.print(tabulate_relation(relation))
+        print_relation(console, relation)
     return capture.get()
 
 

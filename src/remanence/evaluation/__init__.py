@@ -4,6 +4,7 @@ from remanence.evaluation._certify import BUDGET as BUDGET
 from remanence.evaluation._certify import Certificate as Certificate
 from remanence.evaluation._certify import Horizons as Horizons
 from remanence.evaluation._certify import certify as certify
+from remanence.evaluation._certify import read_certificate as read_certificate
 from remanence.evaluation._evaluate import LONGEST as LONGEST
 from remanence.evaluation._evaluate import Evaluation as Evaluation
 from remanence.evaluation._evaluate import evaluate as evaluate

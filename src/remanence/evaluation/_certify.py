@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from remanence.envs import AbstractEnvironment, describe
-from remanence.errors import InvalidOptionError
+from remanence.errors import InvalidOptionError, StoreError
 from remanence.evaluation._arrivals import Undecided
 from remanence.evaluation._contraction import prove_contraction
 from remanence.evaluation._course import chart_course, find_optimal, find_solved
@@ -37,11 +37,19 @@ from remanence.evaluation._theory import (
 from remanence.evaluation._walker import GOALS, Walker
 from remanence.evaluation.check_certificate import hash_environment, hash_policy
 from remanence.networks import Agent
-from remanence.store import name_leaves, write_json
+from remanence.store import name_leaves, read_json, write_json
 
-FORMAT = 1
+KIND, FORMAT = "remanence certificate", 1
 BUDGET = 1_000_000
 _VERSIONED = ("remanence", "jax", "jaxlib", "numpy")
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """A certificate as JSON has it, if it is one that this version reads."""
+    found = read_json(path)
+    if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (KIND, FORMAT):
+        raise StoreError(path, "not a certificate that this version reads", "make it anew")
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +99,7 @@ class Certificate:
         """The certificate as the independent checker reads it."""
         return _drop_infinities(
             {
-                "kind": "remanence certificate",
+                "kind": KIND,
                 "format": FORMAT,
                 "agent": dict(self.agent),
                 "environment": dict(self.environment),

@@ -11,7 +11,6 @@ import jinja2
 import numpy as np
 
 from remanence.errors import RemanenceError
-from remanence.evaluation import LengthSet
 from remanence.figures import (
     MODELS,
     TRAININGS,
@@ -23,6 +22,7 @@ from remanence.figures import (
     save_figure,
     select_rows,
 )
+from remanence.report._certificates import describe_certificate
 from remanence.report._claims import PAPER_ITERATIONS, VERDICTS, Finding, claims, judge_claims
 from remanence.report._records import Job, Records, name_model, read_records
 from remanence.report._states import tabulate_states
@@ -34,13 +34,17 @@ FORMATS = ("png", "svg")
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A figure of the report: an image as a data URI, or why there is none."""
+    """A figure of the report: an image as a data URI, or why there is none.
+
+    It has failed if the study has all that it needs.
+    """
 
     title: str
     caption: str
     paper: str
     image: str = ""
     problem: str = ""
+    failed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +68,9 @@ def write_report(study: str | Path, out: str | Path | None = None) -> Report:
     tables = derive_tables(records)
     states, problems = tabulate_states(records, tables["models"])
     path = study / "report.html" if out is None else Path(out)
-    report = Report(path, judge_claims(tables), (*records.problems, *problems))
     pictures = list(draw_pictures({**tables, "states": states}, path.parent / "figures"))
+    problems = (*records.problems, *problems, *_list_failed_pictures(pictures))
+    report = Report(path, judge_claims(tables), problems)
     write_text(path, _render(records, tables, report, pictures))
     write_text(path.parent / "claims.md", list_claims(report.findings))
     return report
@@ -91,14 +96,19 @@ def draw_pictures(tables: Tables, directory: Path) -> Iterator[Picture]:
             drawn = draw_figure(name, tables)
             for suffix in FORMATS:
                 save_figure(drawn, directory / f"{name}.{suffix}")
-        except RemanenceError:
+        except RemanenceError as error:
             needed = [need for need in figure.needs if not count_rows(tables.get(need, {}))]
-            yield Picture(*words, problem=f"There are no {' and no '.join(needed)} in this study.")
+            absent = f"There are no {' and no '.join(needed)} in this study." if needed else ""
+            yield Picture(*words, problem=absent or str(error), failed=not absent)
         except Exception as error:  # whatever one figure trips over, the others are drawn
-            yield Picture(*words, problem=f"{type(error).__name__}: {error}")
+            yield Picture(*words, problem=f"{type(error).__name__}: {error}", failed=True)
         else:
             image = base64.b64encode((directory / f"{name}.svg").read_bytes()).decode()
             yield Picture(*words, image=f"data:image/svg+xml;base64,{image}")
+
+
+def _list_failed_pictures(pictures: list[Picture]) -> list[str]:
+    return [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
 
 
 def _render(records: Records, tables: Tables, report: Report, pictures: list[Picture]) -> str:
@@ -123,7 +133,7 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
         certificates=[
             (_describe_job(records, job), _certify(records, tables, job)) for job in records.jobs
         ],
-        seconds=sum(status.get("seconds") or 0 for status in records.statuses.values()),
+        seconds=sum(status.seconds for status in records.statuses.values()),
     )
 
 
@@ -145,9 +155,9 @@ def _describe_job(records: Records, job: Job) -> dict[str, Any]:
         "num_seeds": len(job["seeds"]),
         "num_iterations": job.get("num_iterations", ""),
         "changes": job.get("changes") or {},
-        "state": status.get("state", "not known"),
-        "stage": status.get("stage", ""),
-        "minutes": (status.get("seconds") or 0) / 60,
+        "state": status.state,
+        "stage": status.stage,
+        "minutes": status.seconds / 60,
     }
 
 
@@ -159,9 +169,9 @@ def _show_seeds(seeds: list[int]) -> str:
 def _list_failures(records: Records) -> list[tuple[str, str]]:
     """Jobs that failed, and what they failed with."""
     return [
-        (name, status.get("error") or "")
+        (name, status.error or "")
         for name, status in records.statuses.items()
-        if status.get("state") == "failed"
+        if status.state == "failed"
     ]
 
 
@@ -174,7 +184,9 @@ def _certify(records: Records, tables: Tables, job: Job) -> list[dict[str, Any]]
         if found is not None:
             vaa = _show_vaa(models["vaa"][index], models["vaa_limit"][index])
             stability = models["stability"][index]
-            rows.append({"seed": seed, "stability": stability, "vaa": vaa, **_tell(found)})
+            rows.append(
+                {"seed": seed, "stability": stability, "vaa": vaa, **describe_certificate(found)}
+            )
     return rows
 
 
@@ -183,37 +195,3 @@ def _show_vaa(value: float, limit: float) -> str:
     if np.isnan(value):
         return "not known"
     return f"{value:.1f}" if np.isnan(limit) or limit == value else f"{value:.1f} → {limit:.1f}"
-
-
-def _tell(certificate: Mapping[str, Any]) -> dict[str, str]:
-    bitwise, contraction = certificate["bitwise"], certificate["contraction"]
-    settled = [
-        "open" if cue["transient"] is None else f"{cue['transient']:,}" for cue in bitwise["cues"]
-    ]
-    return {
-        "solved": _show_lengths(bitwise["solved"]),
-        "optimal": _show_lengths(bitwise["optimal"]),
-        "failure": _show_failure(bitwise),
-        "settled": " / ".join(settled),
-        "merge": _show_merge(bitwise["merge"], "open" in settled),
-        "contraction": contraction["verdict"],
-    }
-
-
-def _show_failure(bitwise: Mapping[str, Any]) -> str:
-    """Where it first takes no right arm in time; if nowhere, where it first wastes a step."""
-    failure, waste = (bitwise["failures"][name] for name in ("solved", "optimal"))
-    if failure is not None:
-        return f"{failure['kind']} at {failure['length']:,}"
-    found = "not known" if bitwise["solved"] is None else "none"
-    return f"{found}; first waste: {waste['kind']} at {waste['length']:,}" if waste else found
-
-
-def _show_merge(merge: int | None, is_open: bool) -> str:
-    if merge is None:
-        return "open" if is_open else "never"
-    return f"{merge:,}"
-
-
-def _show_lengths(lengths: dict[str, Any] | None) -> str:
-    return "undecided" if lengths is None else str(LengthSet.from_json(lengths))

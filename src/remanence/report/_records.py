@@ -14,16 +14,22 @@ import numpy as np
 
 from remanence import cells
 from remanence.errors import RemanenceError, StoreError
-from remanence.evaluation import LengthSet
+from remanence.evaluation import read_certificate
 from remanence.figures import Columns, count_rows, keep_rows
-from remanence.store import read_json, read_table
+from remanence.report._certificates import describe_certificate
+from remanence.store import read_table
+from remanence.study import JobStatus, StudyDirectory, read_status
 
-FORMAT = 1
+# The columns of each table, and NumPy's letters for what may be in them.
+WHOLE, NUMBER, WORD = "iu", "iuf", "OUT"
 NEEDED = {
-    "evaluations": ("seed", "length", "return", "end"),
-    "stability": ("seed", "vaa", "vaa_limit", "stability"),
-    "certificates": ("seed", "solved", "optimal", "transient_up", "transient_down"),
-    "curves": ("seed", "iteration", "return"),
+    "evaluations": {"seed": WHOLE, "length": WHOLE, "return": NUMBER, "end": WORD},
+    "stability": {"seed": WHOLE, "vaa": NUMBER, "vaa_limit": NUMBER, "stability": WORD},
+    "certificates": {
+        **{"seed": WHOLE, "solved": WORD, "optimal": WORD},
+        **{"transient_up": WHOLE, "transient_down": WHOLE},
+    },
+    "curves": {"seed": WHOLE, "iteration": WHOLE, "return": NUMBER},
 }
 IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "num_iterations", "seed")
 
@@ -39,7 +45,7 @@ class Records:
 
     path: Path
     plan: Mapping[str, Any]
-    statuses: Mapping[str, Mapping[str, Any]]
+    statuses: Mapping[str, JobStatus]
     tables: Mapping[str, Columns]
     certificates: Mapping[tuple[str, int], Mapping[str, Any]]
     problems: tuple[str, ...]
@@ -53,15 +59,13 @@ class Records:
 def read_records(path: str | Path) -> Records:
     """All that is there of the study in a directory."""
     path = Path(path)
-    plan = read_json(path / "study.json")
-    if not isinstance(plan, dict) or plan.get("format") != FORMAT or "jobs" not in plan:
-        remedy = "use the version that wrote it"
-        raise StoreError(path / "study.json", "not a study that this version reads", remedy)
+    plan = StudyDirectory(path).read_description()
+    statuses = read_status(path).jobs  # raises if the plan cannot be read
     problems = [absence for job in plan["jobs"] for absence in _find_absent(path, job)]
     return Records(
         path,
         plan,
-        statuses={job["id"]: _read_status(path, job) for job in plan["jobs"]},
+        statuses=statuses,
         tables={name: _read_all(path, plan["jobs"], name, problems) for name in NEEDED},
         certificates=dict(_read_certificates(path, plan["jobs"], problems)),
         problems=tuple(problems),
@@ -89,14 +93,6 @@ def is_parallelizable(cell: str) -> bool:
         return False
     # Of the cell only its type matters, so its weights are not drawn.
     return eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)).linear
-
-
-def _read_status(path: Path, job: Job) -> Mapping[str, Any]:
-    try:
-        found = read_json(path / "status" / f"{job['id']}.json")
-    except StoreError:
-        return {"state": "not begun"}
-    return found if isinstance(found, dict) else {"state": "not known"}
 
 
 def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> Columns:
@@ -133,9 +129,11 @@ def _find_absent(path: Path, job: Job) -> list[str]:
 
 def _read_part(file: Path, job: Job, table: str) -> Columns:
     columns = read_table(file)
-    missing = [name for name in NEEDED[table] if name not in columns]
-    if missing:
-        raise StoreError(file, f"has no column {missing[0]!r}", "make it anew")
+    for name, kinds in NEEDED[table].items():
+        if name not in columns:
+            raise StoreError(file, f"has no column {name!r}", "make it anew")
+        if columns[name].dtype.kind not in kinds:
+            raise StoreError(file, f"has something else in its column {name!r}", "make it anew")
     number = count_rows(columns)
     identity = {
         "job": job["id"],
@@ -178,11 +176,9 @@ def _read_certificates(
 
 
 def _read_certificate(path: Path) -> Mapping[str, Any]:
-    found = read_json(path)
+    found = read_certificate(path)
     try:
-        for kind in ("solved", "optimal"):
-            if found["bitwise"][kind] is not None:
-                LengthSet.from_json(found["bitwise"][kind])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(path, "not a certificate", "make it anew") from error
+        describe_certificate(found)
+    except (LookupError, TypeError, ValueError) as error:
+        raise StoreError(path, "not a whole certificate", "make it anew") from error
     return found

@@ -4,8 +4,10 @@ from remanence.store._arrays import load_arrays as load_arrays
 from remanence.store._arrays import name_leaves as name_leaves
 from remanence.store._arrays import restore_leaves as restore_leaves
 from remanence.store._arrays import save_arrays as save_arrays
+from remanence.store._files import beat as beat
 from remanence.store._files import find_difference as find_difference
 from remanence.store._files import hold_directory as hold_directory
+from remanence.store._files import measure_silence as measure_silence
 from remanence.store._files import read_json as read_json
 from remanence.store._files import remove_leftovers as remove_leftovers
 from remanence.store._files import write_json as write_json
@@ -13,5 +15,7 @@ from remanence.store._files import write_text as write_text
 from remanence.store._files import write_whole as write_whole
 from remanence.store._machine import describe_machine as describe_machine
 from remanence.store._machine import find_commit as find_commit
+from remanence.store._tables import quote as quote
 from remanence.store._tables import read_table as read_table
+from remanence.store._tables import scan_table as scan_table
 from remanence.store._tables import write_table as write_table

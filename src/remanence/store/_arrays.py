@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import safetensors
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from remanence.errors import StoreError
 from remanence.store._files import write_whole
@@ -25,12 +25,11 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[st
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {_HEADER: json.dumps(header), _DIGEST: _digest(contiguous)}
 
+    # Not `save_file`, whose files only their owner can read; results are for everyone.
+    written = save(contiguous, metadata)
+
     def write(temporary: Path) -> None:
-        try:
-            save_file(contiguous, temporary, metadata)
-        except safetensors.SafetensorError as error:
-            # A full disk comes as this error, not as an OSError.
-            raise OSError(str(error)) from error
+        temporary.write_bytes(written)
 
     write_whole(path, write)
 

@@ -3,21 +3,29 @@
 import contextlib
 import fcntl
 import json
+import math
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import StoreError
 
+LOCK = ".lock"
+
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file, then put it in place of `path` in one step.
 
     A reader sees the old file or the new one, never a part; whatever fails on the way (a full
-    disk, a kill) leaves the old file as it was.
+    disk, a kill) leaves the old file as it was. Where `path` is a link, what it leads to is
+    written; what is no file, such as a device, is not replaced.
     """
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        raise StoreError(path, "this is not a file", "choose another name")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
@@ -84,7 +92,7 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = (path / ".lock").open("a")
+        lock = (path / LOCK).open("a")
     except OSError as error:
         raise _explain(path, error) from error
     with lock:
@@ -98,6 +106,20 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
             problem = f"it cannot be held against other processes ({error.strerror or error})"
             raise StoreError(path, problem, "use a file system that has locks") from error
         yield
+
+
+def beat(path: Path) -> None:
+    """Show that the process that holds a directory is alive."""
+    with contextlib.suppress(OSError):
+        os.utime(path / LOCK)
+
+
+def measure_silence(path: Path) -> float:
+    """Seconds since a process that held a directory beat; infinite if none ever held it."""
+    try:
+        return max(0.0, time.time() - (path / LOCK).stat().st_mtime)
+    except OSError:
+        return math.inf
 
 
 def remove_leftovers(path: Path) -> None:

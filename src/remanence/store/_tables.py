@@ -1,22 +1,32 @@
 """Tables in Parquet files, from NumPy columns and back, by way of DuckDB in memory."""
 
+import glob
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from remanence.errors import StoreError
 from remanence.store._files import write_whole
 
+if TYPE_CHECKING:
+    import duckdb
+
+_DIGEST = "sha256"
+_REMEDY = "restore it from a copy, or remove it and run again what wrote it"
+
 
 def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of equal length as one Parquet file."""
+    """Write columns of equal length as one Parquet file, with a digest of what is in them."""
     import duckdb  # slow to import, and needed by few
 
     def write(temporary: Path) -> None:
         with duckdb.connect() as connection:
             connection.register("columns", dict(columns))
-            connection.table("columns").write_parquet(str(temporary))
+            options = f"format parquet, kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
+            connection.execute(f"copy columns to {quote(str(temporary))} ({options})")
 
     try:
         write_whole(path, write)
@@ -33,13 +43,54 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
         raise StoreError(path, "there is no such file", "check the path")
     try:
         with duckdb.connect() as connection:
-            columns = connection.read_parquet(str(path)).fetchnumpy()
+            found = connection.sql(f"from {scan_table(path)}").fetchnumpy()
+            digest = _read_digest(connection, path)
     except duckdb.Error as error:
-        raise StoreError(path, f"not a Parquet file ({error})", "restore it from a copy") from error
-    return {name: _fill(column) for name, column in columns.items()}
+        raise StoreError(path, f"not a Parquet file ({error})", _REMEDY) from error
+    columns = {name: _fill(column) for name, column in found.items()}
+    # A file from elsewhere has no digest.
+    if digest and digest != _digest(columns):
+        raise StoreError(path, "its contents have been damaged", _REMEDY)
+    return columns
+
+
+def scan_table(path: Path) -> str:
+    """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of."""
+    return f"read_parquet({quote(glob.escape(str(path)))}, hive_partitioning = false)"
+
+
+def quote(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _read_digest(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
+    file, key = quote(glob.escape(str(path))), quote(_DIGEST)
+    query = f"select decode(value) from parquet_kv_metadata({file}) where decode(key) = {key}"
+    found = connection.execute(query).fetchone()
+    return found[0] if found else ""
 
 
 def _fill(column: np.ndarray) -> np.ndarray:
     if isinstance(column, np.ma.MaskedArray) and np.issubdtype(column.dtype, np.floating):
         return column.filled(np.nan)
     return np.asarray(column)
+
+
+def _digest(columns: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over names and values: Parquet files as DuckDB writes them have no checksum."""
+    digest = hashlib.sha256()
+    for name, column in columns.items():
+        digest.update(f"{name}\n".encode())
+        digest.update(_to_bytes(np.asarray(column)))
+    return digest.hexdigest()
+
+
+def _to_bytes(column: np.ndarray) -> bytes:
+    """Values alone, however wide their type is: a file may read as another than was written."""
+    if column.dtype.kind == "f":
+        # There is more than one NaN.
+        return np.where(np.isnan(column), np.nan, column).astype(np.float64).tobytes()
+    if column.dtype.kind in "iub":
+        return column.astype(np.int64).tobytes()
+    return "\0".join(map(str, column.tolist())).encode()

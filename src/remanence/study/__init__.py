@@ -10,7 +10,6 @@ from remanence.study._plan import Study as Study
 from remanence.study._profiles import list_profiles as list_profiles
 from remanence.study._profiles import load_profile as load_profile
 from remanence.study._results import TABLES as TABLES
-from remanence.study._results import explain_damage as explain_damage
 from remanence.study._results import load_results as load_results
 from remanence.study._runner import run_study as run_study
 from remanence.study._status import JobStatus as JobStatus

@@ -42,6 +42,11 @@ class StudyDirectory:
 
     def __post_init__(self):
         object.__setattr__(self, "path", Path(self.path))
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError as error:
+            shown = repr(self.path.as_posix())
+            raise StoreError(shown, "its name is not UTF-8", "choose another one") from error
 
     def begin(self, study: Study) -> None:
         """Write the plan; if there is one already, it must be the same but for its note.
@@ -50,6 +55,7 @@ class StudyDirectory:
         """
         now = _describe_process()
         if not self._description.exists():
+            self._refuse_leftovers()
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
             return
         found = self.read_description()
@@ -64,6 +70,14 @@ class StudyDirectory:
         last = [found, *goes_on][-1]
         if any(last.get(name) != now[name] for name in ("versions", "commit", "python")):
             write_json(self._description, found | {"continued": [*goes_on, now]})
+
+    def _refuse_leftovers(self) -> None:
+        """What is there without a plan may be of any, and must not pass as this one's."""
+        for name in ("runs", "status", *_TABLES):
+            if (self.path / name).exists():
+                problem = f"there is {name}, and no plan that it is of"
+                remedy = "restore study.json from a copy, or choose another directory"
+                raise StoreError(self.path, problem, remedy)
 
     def read_description(self) -> dict[str, Any]:
         """The contents of study.json."""
@@ -95,6 +109,10 @@ class StudyDirectory:
             return self.path / "runs" / job.id / "curves.parquet"
         return self.path / table / f"{job.id}.parquet"
 
+    def agent_path(self, job: Job, seed: int) -> Path:
+        """The weights of one agent."""
+        return self.path / "runs" / job.id / "agents" / f"seed-{seed}.safetensors"
+
     def certificate_path(self, job: Job, seed: int) -> Path:
         """The certificate of one agent."""
         return self.path / "certificates" / job.id / f"seed-{seed}.json"
@@ -108,8 +126,11 @@ class StudyDirectory:
         return self.path / ".locks" / job.id
 
     def has_results(self, job: Job) -> bool:
-        """Whether all of a job's tables are there."""
-        return all(self.table_path(table, job).exists() for table in (*_TABLES, "curves"))
+        """Whether all that a job makes is there."""
+        tables = [self.table_path(table, job) for table in (*_TABLES, "curves")]
+        agents = [self.agent_path(job, seed) for seed in job.seeds]
+        certificates = [self.certificate_path(job, seed) for seed in job.seeds]
+        return all(path.exists() for path in (*tables, *agents, *certificates))
 
     def remove_leftovers(self, job: Job) -> None:
         """Remove the temporary files that an earlier attempt at a held job left."""

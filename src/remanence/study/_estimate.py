@@ -37,6 +37,7 @@ class Estimate:
 
 def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = None) -> Estimate:
     """What jobs are expected to take, so many at a time, that share so many cores."""
+    num_workers = min(num_workers, num_cores or count_cores())
     pace = _Pace.share(num_workers, num_cores)
     at_a_time = min(num_workers, max(1, len(jobs)))
     return Estimate(
@@ -47,6 +48,7 @@ def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = 
 
 def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
     """How long the rest of a study will take if it goes on as it went."""
+    num_workers = min(num_workers, count_cores())  # the more there are, the slower is each
     pace = _Pace.share(num_workers)
     foreseen = gone = spent = 0.0
     num_left = 0

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from remanence.evaluation import certify, evaluate, measure_stability
-from remanence.store import hold_directory, read_json, write_table
+from remanence.errors import StoreError
+from remanence.evaluation import certify, evaluate, measure_stability, read_certificate
+from remanence.store import hold_directory, write_table
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
 from remanence.study._records import (
     Columns,
+    Row,
     collect_rows,
     record_certificate,
     record_stability,
@@ -60,9 +62,8 @@ def _is_trained(directory: StudyDirectory, job: Job) -> bool:
 
     Curves that were lost come back with the checkpoint, which has them too.
     """
-    agents = directory.open_run(job).path / "agents"
-    files = [agents / f"seed-{seed}.safetensors" for seed in job.seeds]
-    return all(file.exists() for file in (*files, directory.table_path("curves", job)))
+    agents = [directory.agent_path(job, seed) for seed in job.seeds]
+    return all(file.exists() for file in (*agents, directory.table_path("curves", job)))
 
 
 def _evaluate(directory: StudyDirectory, job: Job, report: Report) -> None:
@@ -100,18 +101,28 @@ def _measure(directory: StudyDirectory, job: Job, report: Report) -> None:
 
 def _certify(directory: StudyDirectory, job: Job, report: Report) -> None:
     path = directory.table_path("certificates", job)
-    if path.exists():
+    files = {seed: directory.certificate_path(job, seed) for seed in job.seeds}
+    if path.exists() and all(file.exists() for file in files.values()):
         return
     run = directory.open_run(job)
     env = run.load_environment()
     rows = []
     for number, (seed, agent) in enumerate(run.load_agents().items(), start=1):
         report.tell(agent=number)
-        file = directory.certificate_path(job, seed)
-        if not file.exists():
-            certify(agent, env, budget=job.budget).save(file)
-        rows.append(record_certificate(seed, read_json(file)))
+        row = _read_certificate(seed, files[seed])
+        if row is None:
+            certify(agent, env, budget=job.budget).save(files[seed])
+            row = record_certificate(seed, read_certificate(files[seed]))
+        rows.append(row)
     write_table(path, _label(job, len(rows)) | collect_rows(rows))
+
+
+def _read_certificate(seed: int, file: Path) -> Row | None:
+    """What a certificate says that an earlier attempt made; None if it is none."""
+    try:
+        return record_certificate(seed, read_certificate(file))
+    except (StoreError, LookupError, TypeError, ValueError):
+        return None
 
 
 def _label(job: Job, num_rows: int) -> Columns:

@@ -38,12 +38,18 @@ class Job:
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
-        if not is_whole(self.budget, lowest=1):
-            raise InvalidOptionError("budget", self.budget, "use a whole number of 1 or more")
+        if not is_whole(self.budget, lowest=1) or self.budget > LONGEST:
+            remedy = f"use a whole number from 1 to {LONGEST:,}"
+            raise InvalidOptionError("budget", self.budget, remedy)
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
         object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))
-        # What cannot be trained, evaluated or certified shows here, before anything runs.
+
+    def check(self) -> None:
+        """Raise if it cannot be trained, evaluated or certified, before anything runs.
+
+        What others have made can be read all the same, by one who has not their cells.
+        """
         if get_preset(self.preset).environment != "tmaze":
             raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
         _ = cell_registry[self.cell]
@@ -102,6 +108,11 @@ class Study:
         if number > 1:
             remedy = "it is the name of several jobs; give all seeds in one training"
             raise InvalidOptionError("trainings", id, remedy)
+
+    def check(self) -> None:
+        """Raise if one of its jobs cannot be done."""
+        for job in self.jobs:
+            job.check()
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `study.json` has it."""

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from remanence._registry import check_options
-from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
-from remanence.evaluation import BUDGET, space_lengths
-from remanence.study._plan import PLAIN_NETWORK, Job, Study, is_whole, name_job
+from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
+from remanence.evaluation import BUDGET, LONGEST, space_lengths
+from remanence.study._plan import LARGEST_SEED, PLAIN_NETWORK, Job, Study, is_whole, name_job
 
+MOST_SEEDS = 10_000
+MOST_PER_DECADE = 1_000
+# What may be given as a list too.
+_LISTS = ("seeds", "lengths")
 _PROFILES = Path(__file__).parent / "profiles"
 _STUDY_KEYS = ("name", "profile", "note", "lengths", "trainings")
 _TRAINING_KEYS = (
@@ -54,10 +58,19 @@ def _read_profile(path: Path) -> Study:
         raise StoreError(path, problem, "check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StoreError(path, f"this is not TOML ({error})", "correct it") from error
+    try:
+        return _make_study(found)
+    except RemanenceError as error:
+        raise StoreError(path, str(error).rstrip("."), "correct it") from error
+
+
+def _make_study(found: Mapping[str, Any]) -> Study:
     _check_keys("a study", found, _STUDY_KEYS, optional=("note",))
     lengths = _read_lengths(found["lengths"])
     jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths)]
-    return Study(found["name"], found["profile"], found.get("note", ""), jobs)
+    study = Study(found["name"], found["profile"], found.get("note", ""), jobs)
+    study.check()
+    return study
 
 
 def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[Job]:
@@ -92,9 +105,10 @@ def _read_seeds(given: Any) -> list[int]:
     if isinstance(given, list):
         return given
     _check_keys("seeds", given, ("first", "last"))
-    _check_whole(given, ("first", "last"))
-    if given["first"] > given["last"]:
-        raise InvalidOptionError("seeds", given, "the first must not exceed the last")
+    _check_whole(given, ("first", "last"), 0, LARGEST_SEED)
+    if not 0 <= given["last"] - given["first"] < MOST_SEEDS:
+        remedy = f"the first must not exceed the last, and {MOST_SEEDS:,} are the most"
+        raise InvalidOptionError("seeds", given, remedy)
     return list(range(given["first"], given["last"] + 1))
 
 
@@ -104,7 +118,8 @@ def _read_lengths(given: Any) -> list[int]:
         return given
     keys = ("shortest", "longest", "per_decade", "also")
     _check_keys("lengths", given, keys, optional=("per_decade", "also"))
-    _check_whole(given, ("shortest", "longest", "per_decade"))
+    _check_whole(given, ("shortest", "longest"), 1, LONGEST)
+    _check_whole(given, ("per_decade",), 1, MOST_PER_DECADE)
     spaced = space_lengths(given["shortest"], given["longest"], given.get("per_decade", 10))
     also = given.get("also", [])
     if not isinstance(also, list) or not all(is_whole(length, lowest=1) for length in also):
@@ -114,7 +129,9 @@ def _read_lengths(given: Any) -> list[int]:
 
 def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()) -> None:
     if not isinstance(found, dict):
-        raise InvalidOptionError(owner, found, f"give a table of {', '.join(known)}")
+        table = f"a table of {', '.join(known)}"
+        remedy = f"a list of numbers or {table}" if owner in _LISTS else table
+        raise InvalidOptionError(owner, found, f"give {remedy}")
     check_options(owner, found, known)
     for key in known:
         if key not in found and key not in optional:
@@ -154,7 +171,8 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _check_whole(found: Mapping[str, Any], keys: Sequence[str]) -> None:
+def _check_whole(found: Mapping[str, Any], keys: Sequence[str], lowest: int, highest: int) -> None:
     for key in keys:
-        if key in found and not is_whole(found[key], lowest=1 if key == "per_decade" else 0):
-            raise InvalidOptionError(key, found[key], "use a whole number")
+        if key in found and not (is_whole(found[key], lowest) and found[key] <= highest):
+            remedy = f"use a whole number from {lowest} to {highest:,}"
+            raise InvalidOptionError(key, found[key], remedy)

@@ -1,11 +1,10 @@
 """Tables over all jobs of a study, as DuckDB relations on its files."""
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remanence.errors import StoreError, UnknownNameError
+from remanence.store import quote, read_table, scan_table
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
 
@@ -52,9 +51,10 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
 
     `evaluations` has a row for each episode, `outcomes` for each agent and length, `stability` and
     `certificates` for each agent, `curves` for each seed and iteration, `summary` for each
-    training. `.fetchnumpy()`, `.df()`, `.pl()` or `.arrow()` of the relation turn it into columns
-    of those libraries, and `.filter`, `.aggregate` and the rest query it. A span of every length is
-    infinite; one that is undecided, and a step or length that there is none of, is null.
+    training. `.fetchnumpy()`, `.df()`, `.pl()` and `.arrow()` of the relation turn it into columns
+    of NumPy, pandas, Polars and Arrow, as far as those are installed, and `.filter`, `.aggregate`
+    and the rest query it. A span of every length is infinite; one that is undecided, and a step or
+    length that there is none of, is null.
     """
     import duckdb  # slow to import, and needed by few
 
@@ -62,20 +62,7 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         raise UnknownNameError("table", table, TABLES)
     directory = StudyDirectory(Path(path))
     query = _write_query(directory, table)
-    with explain_damage(directory.path):
-        return duckdb.connect().sql(query)
-
-
-@contextlib.contextmanager
-def explain_damage(path: Path) -> Iterator[None]:
-    """Say that a table is damaged; some damage shows only when rows are read."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        problem = f"a table cannot be read ({error})"
-        raise StoreError(path, problem, "remove that file and run the study") from error
+    return duckdb.connect().sql(query)
 
 
 def _write_query(directory: StudyDirectory, table: str) -> str:
@@ -89,19 +76,17 @@ def _write_query(directory: StudyDirectory, table: str) -> str:
     if not found:
         remedy = "run the study, or wait for its first job"
         raise StoreError(directory.path, f"there are no {table} yet", remedy)
+    for job in found:
+        read_table(directory.table_path(table, job))  # raises if it is damaged
     return " union all by name ".join(_select(directory, table, job) for job in found)
 
 
 def _select(directory: StudyDirectory, table: str, job: Job) -> str:
-    source = f"from read_parquet({_quote(str(directory.table_path(table, job)))})"
+    source = f"from {scan_table(directory.table_path(table, job))}"
     if table == "certificates":
         return f"select * replace ({_CERTIFICATES}) {source}"
     if table != "curves":
         return f"select * {source}"
     labels = {"preset": job.preset, "network": job.network, "cell": job.cell}
-    columns = ", ".join(f"{_quote(label)} as {name}" for name, label in labels.items())
+    columns = ", ".join(f"{quote(label)} as {name}" for name, label in labels.items())
     return f"select {columns}, * {source}"
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

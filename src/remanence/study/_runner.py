@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
-from remanence.store import hold_directory
+from remanence.store import beat, hold_directory
 from remanence.study._directory import StudyDirectory
 from remanence.study._jobs import run_job
 from remanence.study._plan import Job, Study
@@ -44,6 +44,7 @@ def run_study(
     tried again. A job that fails does not stop the others. `on_change` is told again and again how
     far the study is.
     """
+    study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.
     directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path):
@@ -84,6 +85,7 @@ def _work(
     pending = set(futures)
     try:
         while pending:
+            beat(directory.path)
             over, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
             lost += [futures[future] for future in over if _settle(directory, futures, future)]
             on_change(read_status(directory.path))
@@ -96,7 +98,12 @@ def _work(
 def _settle(
     directory: StudyDirectory, futures: dict[Future[str], Job], future: Future[str]
 ) -> bool:
-    """Record a job that could not even say that it failed; returns whether its worker was lost."""
+    """Record a job that could not even say that it failed; returns whether its worker was lost.
+
+    An engine that cancels a job, to give its place to another, has lost it as well.
+    """
+    if future.cancelled():
+        return True
     error = future.exception()
     if error is not None and not isinstance(error, BrokenExecutor):
         told = "".join(traceback.format_exception(error))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import StoreError
-from remanence.store import read_json, write_json
+from remanence.store import measure_silence, read_json, write_json
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job, Study
 
@@ -60,10 +60,14 @@ class JobStatus:
 
 @dataclasses.dataclass(frozen=True)
 class StudyStatus:
-    """The status of every job, by id and in the plan's order."""
+    """The status of every job, by id and in the plan's order.
+
+    `silent_seconds` have gone by since the process that runs the study, if any, was heard of.
+    """
 
     study: Study
     jobs: Mapping[str, JobStatus]
+    silent_seconds: float = 0.0
 
     def list_jobs(self, state: str) -> list[str]:
         """The ids of the jobs in one state."""
@@ -76,9 +80,10 @@ class StudyStatus:
 
     @property
     def abandoned(self) -> bool:
-        """Whether jobs say that they run, and nothing has been heard of any of them for long."""
-        running = self.list_jobs(RUNNING)
-        return bool(running) and all(self.jobs[id].lost for id in running)
+        """Whether jobs are left, and nothing has been heard for long, of them or of a runner."""
+        left = [self.jobs[id] for id in self.list_jobs(RUNNING) + self.list_jobs(WAITING)]
+        alive = any(job.state == RUNNING and not job.lost for job in left)
+        return bool(left) and not alive and self.silent_seconds > SECONDS_TO_SILENCE
 
 
 def read_status(path: str | Path) -> StudyStatus:
@@ -86,7 +91,7 @@ def read_status(path: str | Path) -> StudyStatus:
     directory = StudyDirectory(Path(path))
     study = directory.read_study()
     jobs = {job.id: read_job_status(directory.status_path(job)) for job in study.jobs}
-    return StudyStatus(study, jobs)
+    return StudyStatus(study, jobs, measure_silence(directory.path))
 
 
 def read_job_status(path: Path) -> JobStatus:
