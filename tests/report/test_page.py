@@ -181,4 +181,4 @@ def test_command_refuses_what_is_no_study(tmp_path, capsys):
     with pytest.raises(SystemExit) as refused:
         main(["report", str(tmp_path)])
     assert refused.value.code == 2
-    assert "there is no study here" in capsys.readouterr().err.replace("\n", " ")
+    assert "there is no study here" in " ".join(capsys.readouterr().err.split())

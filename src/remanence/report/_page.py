@@ -3,7 +3,7 @@
 import base64
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,11 @@ from remanence.figures import (
 )
 from remanence.report._certificates import describe_certificate
 from remanence.report._claims import PAPER_ITERATIONS, VERDICTS, Finding, claims, judge_claims
-from remanence.report._records import Job, Records, name_model, read_records
+from remanence.report._records import Records, name_model, read_records
 from remanence.report._states import tabulate_states
 from remanence.report._tables import derive_tables
 from remanence.store import write_text
+from remanence.study import Job
 
 FORMATS = ("png", "svg")
 
@@ -120,20 +121,20 @@ def _render(records: Records, tables: Tables, report: Report, pictures: list[Pic
         lstrip_blocks=True,
     )
     return environment.get_template("report.html.j2").render(
-        plan=_complete(records.plan),
+        plan=_complete(records.description),
         jobs=[_describe_job(records, job) for job in records.jobs],
         problems=report.problems,
         failures=_list_failures(records),
         num_agents=count_rows(tables["models"]),
         claims=[(claims[name], finding) for name, finding in report.findings.items()],
         verdicts=report.count_verdicts(),
-        num_iterations=sorted({job.get("num_iterations", 0) for job in records.jobs}),
+        num_iterations=sorted({job.num_iterations for job in records.jobs}),
         paper_iterations=PAPER_ITERATIONS,
         pictures=pictures,
         certificates=[
             (_describe_job(records, job), _certify(records, tables, job)) for job in records.jobs
         ],
-        seconds=sum(status.seconds for status in records.statuses.values()),
+        seconds=sum(job.seconds for job in records.status.jobs.values()),
     )
 
 
@@ -146,23 +147,23 @@ def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_job(records: Records, job: Job) -> dict[str, Any]:
-    status = records.statuses[job["id"]]
+    status = records.status.jobs[job.id]
     return {
-        "id": job["id"],
+        "id": job.id,
         "model": find_look(MODELS, name_model(job)).name,
-        "training": find_look(TRAININGS, job["preset"]).name,
-        "seeds": _show_seeds(job["seeds"]),
-        "num_seeds": len(job["seeds"]),
-        "num_iterations": job.get("num_iterations", ""),
-        "changes": job.get("changes") or {},
+        "training": find_look(TRAININGS, job.preset).name,
+        "seeds": _show_seeds(job.seeds),
+        "num_seeds": len(job.seeds),
+        "num_iterations": job.num_iterations,
+        "changes": dict(job.changes),
         "state": status.state,
         "stage": status.stage,
         "minutes": status.seconds / 60,
     }
 
 
-def _show_seeds(seeds: list[int]) -> str:
-    whole = seeds and seeds == list(range(seeds[0], seeds[-1] + 1))
+def _show_seeds(seeds: Sequence[int]) -> str:
+    whole = list(seeds) == list(range(seeds[0], seeds[-1] + 1))
     return f"{seeds[0]}–{seeds[-1]}" if whole and len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
@@ -170,17 +171,17 @@ def _list_failures(records: Records) -> list[tuple[str, str]]:
     """Jobs that failed, and what they failed with."""
     return [
         (name, status.error or "")
-        for name, status in records.statuses.items()
+        for name, status in records.status.jobs.items()
         if status.state == "failed"
     ]
 
 
 def _certify(records: Records, tables: Tables, job: Job) -> list[dict[str, Any]]:
     """What the certificate of each agent of a job says."""
-    models = select_rows(tables["models"], job=job["id"])
+    models = select_rows(tables["models"], job=job.id)
     rows = []
     for index, seed in enumerate(models["seed"].tolist()):
-        found = records.certificates.get((job["id"], seed))
+        found = records.certificates.get((job.id, seed))
         if found is not None:
             vaa = _show_vaa(models["vaa"][index], models["vaa_limit"][index])
             stability = models["stability"][index]

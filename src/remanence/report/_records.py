@@ -1,10 +1,10 @@
-"""What the store of a study holds, as columns; the only module that knows where it lies.
+"""What the store of a study holds, as columns.
 
 A file that is missing or broken is named among the problems, and the rest is read.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from remanence.evaluation import read_certificate
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.report._certificates import describe_certificate
 from remanence.store import read_table
-from remanence.study import JobStatus, StudyDirectory, read_status
+from remanence.study import Job, StudyDirectory, StudyStatus, read_status
 
 # The columns of each table, and NumPy's letters for what may be in them.
 WHOLE, NUMBER, WORD = "iu", "iuf", "OUT"
@@ -33,58 +33,52 @@ NEEDED = {
 }
 IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "num_iterations", "seed")
 
-Job = Mapping[str, Any]
-
 
 @dataclasses.dataclass(frozen=True)
 class Records:
-    """Plan, states of jobs, tables, certificates by job and seed, and what could not be read.
+    """States of jobs, tables, certificates by job and seed, and what could not be read.
 
-    Every table has the columns of `IDENTITY`, which say which agent a row is about.
+    `description` is what study.json says. Every table has the columns of `IDENTITY`, which say
+    which agent a row is about.
     """
 
-    path: Path
-    plan: Mapping[str, Any]
-    statuses: Mapping[str, JobStatus]
+    directory: StudyDirectory
+    description: Mapping[str, Any]
+    status: StudyStatus
     tables: Mapping[str, Columns]
     certificates: Mapping[tuple[str, int], Mapping[str, Any]]
     problems: tuple[str, ...]
 
     @property
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> Sequence[Job]:
         """The plan's jobs, in its order."""
-        return self.plan["jobs"]
+        return self.status.study.jobs
 
 
 def read_records(path: str | Path) -> Records:
     """All that is there of the study in a directory."""
-    path = Path(path)
-    plan = StudyDirectory(path).read_description()
-    statuses = read_status(path).jobs  # raises if the plan cannot be read
-    problems = [absence for job in plan["jobs"] for absence in _find_absent(path, job)]
+    directory = StudyDirectory(Path(path))
+    status = read_status(path)
+    jobs = status.study.jobs
+    problems = [absence for job in jobs for absence in _find_absent(directory, job)]
     return Records(
-        path,
-        plan,
-        statuses=statuses,
-        tables={name: _read_all(path, plan["jobs"], name, problems) for name in NEEDED},
-        certificates=dict(_read_certificates(path, plan["jobs"], problems)),
+        directory,
+        directory.read_description(),
+        status,
+        tables={name: _read_all(directory, jobs, name, problems) for name in NEEDED},
+        certificates=dict(_read_certificates(directory, jobs, problems)),
         problems=tuple(problems),
     )
 
 
-def locate_agent(path: Path, job: str, seed: int) -> Path:
-    """The file of an agent's weights."""
-    return path / "runs" / job / "agents" / f"seed-{seed}.safetensors"
-
-
-def explain(path: Path, what: str, error: Exception) -> str:
+def explain(directory: StudyDirectory, what: str, error: Exception) -> str:
     """What is missing and why; paths as they are within the study, wherever that lies."""
-    return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
+    return f"{what} ({str(error).replace(f'{directory.path}/', '').rstrip('.')})."
 
 
 def name_model(job: Job) -> str:
     """The cell's name in the small network, else the network's."""
-    return job["cell"] if job["network"] == "tmaze" else job["network"]
+    return job.cell if job.network == "tmaze" else job.network
 
 
 def is_parallelizable(cell: str) -> bool:
@@ -95,36 +89,33 @@ def is_parallelizable(cell: str) -> bool:
     return eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)).linear
 
 
-def _read_all(path: Path, jobs: list[Job], table: str, problems: list[str]) -> Columns:
+def _read_all(
+    directory: StudyDirectory, jobs: Sequence[Job], table: str, problems: list[str]
+) -> Columns:
     """A table of all jobs, with the columns that all of them have."""
     parts = []
     for job in jobs:
-        if not _locate(path, job, table).exists():
+        file = directory.table_path(table, job)
+        if not file.exists():
             continue
         try:
-            part = _read_part(_locate(path, job, table), job, table)
+            part = _read_part(file, job, table)
         except StoreError as error:
-            problems.append(explain(path, f"{job['id']}: no {table}", error))
+            problems.append(explain(directory, f"{job.id}: no {table}", error))
             continue
         parts.append(part)
         problems += _find_missing_seeds(job, table, part)
         if table == "curves" and not np.all(part["finished"]):
-            problems.append(f"{job['id']}: the training has not come to its end.")
+            problems.append(f"{job.id}: the training has not come to its end.")
     if not parts:
         return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table], "finished"}}
     names = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _locate(path: Path, job: Job, table: str) -> Path:
-    if table == "curves":
-        return path / "runs" / job["id"] / "curves.parquet"
-    return path / table / f"{job['id']}.parquet"
-
-
-def _find_absent(path: Path, job: Job) -> list[str]:
-    absent = [table for table in NEEDED if not _locate(path, job, table).exists()]
-    return [f"{job['id']}: no {', no '.join(absent)}."] if absent else []
+def _find_absent(directory: StudyDirectory, job: Job) -> list[str]:
+    absent = [table for table in NEEDED if not directory.table_path(table, job).exists()]
+    return [f"{job.id}: no {', no '.join(absent)}."] if absent else []
 
 
 def _read_part(file: Path, job: Job, table: str) -> Columns:
@@ -136,18 +127,18 @@ def _read_part(file: Path, job: Job, table: str) -> Columns:
             raise StoreError(file, f"has something else in its column {name!r}", "make it anew")
     number = count_rows(columns)
     identity = {
-        "job": job["id"],
-        "preset": job["preset"],
+        "job": job.id,
+        "preset": job.preset,
         "model": name_model(job),
-        "cell": job["cell"],
-        "parallelizable": is_parallelizable(job["cell"]),
-        "num_iterations": job["num_iterations"],
+        "cell": job.cell,
+        "parallelizable": is_parallelizable(job.cell),
+        "num_iterations": job.num_iterations,
     }
     named = {name: np.full(number, value) for name, value in identity.items()}
     words = {name: it.astype(str) if it.dtype == object else it for name, it in columns.items()}
     if table != "curves":
         return words | named
-    named["finished"] = np.full(number, _count_iterations(columns) >= job["num_iterations"])
+    named["finished"] = np.full(number, _count_iterations(columns) >= job.num_iterations)
     # An iteration in which no episode ended has no return.
     return keep_rows(words | named, np.isfinite(words["return"]))
 
@@ -157,22 +148,23 @@ def _count_iterations(columns: Columns) -> int:
 
 
 def _find_missing_seeds(job: Job, table: str, columns: Columns) -> list[str]:
-    missing = sorted(set(job["seeds"]) - set(columns["seed"].tolist()))
+    missing = sorted(set(job.seeds) - set(columns["seed"].tolist()))
     seeds = ", ".join(map(str, missing))
-    return [f"{job['id']}: nothing in {table} of seed {seeds}."] if missing else []
+    return [f"{job.id}: nothing in {table} of seed {seeds}."] if missing else []
 
 
 def _read_certificates(
-    path: Path, jobs: list[Job], problems: list[str]
+    directory: StudyDirectory, jobs: Sequence[Job], problems: list[str]
 ) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
     for job in jobs:
-        home = path / "certificates" / job["id"]
-        for seed in job["seeds"] if home.exists() else ():
+        files = {seed: directory.certificate_path(job, seed) for seed in job.seeds}
+        begun = any(file.exists() for file in files.values())
+        for seed, file in files.items() if begun else ():
             try:
-                yield (job["id"], seed), _read_certificate(home / f"seed-{seed}.json")
+                yield (job.id, seed), _read_certificate(file)
             except RemanenceError as error:
-                what = f"{job['id']}: no certificate of seed {seed}"
-                problems.append(explain(path, what, error))
+                what = f"{job.id}: no certificate of seed {seed}"
+                problems.append(explain(directory, what, error))
 
 
 def _read_certificate(path: Path) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from remanence.errors import RemanenceError
 from remanence.evaluation import make_idle_map
 from remanence.figures import TRAININGS, Columns, keep_rows, order, select_rows
 from remanence.networks import Agent, read_origin
-from remanence.report._records import IDENTITY, Records, explain, locate_agent
+from remanence.report._records import IDENTITY, Records, explain
 
 NUM_STEPS = 100
 
@@ -25,7 +25,7 @@ def tabulate_states(records: Records, models: Columns) -> tuple[Columns, list[st
                 parts.append(_follow(records, chosen))
             except RemanenceError as error:
                 what = f"{chosen['job']}: no states of seed {chosen['seed']}"
-                problems.append(explain(records.path, what, error))
+                problems.append(explain(records.directory, what, error))
     names = parts[0] if parts else ()
     return {name: np.concatenate([part[name] for part in parts]) for name in names}, problems
 
@@ -48,7 +48,8 @@ def _list_rows(columns: Columns) -> list[dict[str, Any]]:
 
 
 def _follow(records: Records, chosen: Mapping[str, Any]) -> Columns:
-    path = locate_agent(records.path, chosen["job"], chosen["seed"])
+    (job,) = (job for job in records.jobs if job.id == chosen["job"])
+    path = records.directory.agent_path(job, chosen["seed"])
     environment, _ = envs.restore(read_origin(path)["environment"])
     step, starts = make_idle_map(Agent.load(path), environment)
     orbits = np.stack([list_cycle(step, start, NUM_STEPS) for start in starts])

@@ -23,14 +23,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     disk, a kill) leaves the old file as it was. Where `path` is a link, what it leads to is
     written; what is no file, such as a device, is not replaced.
     """
-    path = path.resolve() if path.is_symlink() else path
-    if path.exists() and not path.is_file():
-        raise StoreError(path, "this is not a file", "choose another name")
     try:
+        path = path.resolve() if path.is_symlink() else path
+        if path.exists() and not path.is_file():
+            raise StoreError(path, "this is not a file", "choose another name")
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
         # Not by `tempfile`, whose files only their owner can read; results are for everyone.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except StoreError:
+        raise
     except OSError as error:
         raise _explain(path, error) from error
     try:

@@ -38,6 +38,9 @@ class Job:
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
+        if not is_whole(self.num_iterations, lowest=1):
+            remedy = "use a whole number of 1 or more"
+            raise InvalidOptionError("num_iterations", self.num_iterations, remedy)
         if not is_whole(self.budget, lowest=1) or self.budget > LONGEST:
             remedy = f"use a whole number from 1 to {LONGEST:,}"
             raise InvalidOptionError("budget", self.budget, remedy)
