@@ -119,6 +119,7 @@ def _to_json(status: StudyStatus) -> dict[str, Any]:
         "name": status.study.name,
         "profile": status.study.profile,
         "finished": status.finished,
+        "abandoned": status.abandoned,
         "jobs": {
             id: dataclasses.asdict(job) | {"lost": job.lost} for id, job in status.jobs.items()
         },

@@ -139,4 +139,5 @@ def _explain(figure: Figure) -> None:
             (".", "black", MARKED),
         )
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
+    spacing = {"columnspacing": 1.2, "handlelength": 1.4}
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, **spacing)
