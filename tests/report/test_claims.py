@@ -109,6 +109,8 @@ def make_curves(starts=None, **ends):
 
 LATE = {"last_miss": 11.0}
 SLOW = {"transient": 30.0}
+OPEN = {"transient": np.inf}
+UNSEEN = {"transient": np.nan}
 NONLINEAR = tuple({"model": cell, "cell": cell} for cell in ("gru", "brc", "nbrc"))
 
 
@@ -134,6 +136,8 @@ CASES = [
     ("two-ways", [(6, LONG | MONOSTABLE | SLOW), (5, MONOSTABLE)], DISAGREES),
     ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | SLOW | FAILS), (5, MONOSTABLE)], DISAGREES),
     ("two-ways", [(6, LONG), (6, LONG | MONOSTABLE | SLOW)], UNTESTED),
+    ("two-ways", [(3, LONG), (3, LONG | MONOSTABLE | OPEN), (5, MONOSTABLE | OPEN)], UNTESTED),
+    ("two-ways", [(3, LONG | UNSEEN), (3, LONG | MONOSTABLE | UNSEEN), (5, UNSEEN)], UNTESTED),
     ("fewer-bistable", [(6, {}), (3, LONG), (3, LONG | MONOSTABLE)], AGREES),
     ("fewer-bistable", [(3, {}), (3, MONOSTABLE), (6, LONG)], DISAGREES),
     (
@@ -152,6 +156,14 @@ CASES = [
         "bistable-counts",
         of_each((23, {}), (7, MONOSTABLE), (17, LONG), (13, LONG | MONOSTABLE)),
         DISAGREES,
+    ),
+    (
+        "bistable-counts",
+        [
+            *of_each((19, {}), (11, MONOSTABLE), (12, LONG), (18, LONG | MONOSTABLE)),
+            (60, {"model": "lstm", "cell": "lstm"}),
+        ],
+        AGREES,
     ),
     ("bistable-counts", of_each((19, {}), (10, MONOSTABLE), (40, LONG)), UNTESTED),
     ("bistable-counts", [(57, {}), (33, MONOSTABLE), (90, LONG)], UNTESTED),
@@ -184,6 +196,8 @@ CASES = [
     ("misleading-transients", [(9, LONG), (3, LONG | MISSES)], UNTESTED),
     ("slow-transients", [(6, {}), (6, LONG | SLOW)], AGREES),
     ("slow-transients", [(6, {}), (6, LONG | {"transient": 15.0})], DISAGREES),
+    ("slow-transients", [(6, {}), (6, LONG | OPEN)], AGREES),
+    ("slow-transients", [(6, OPEN), (6, LONG | OPEN)], UNTESTED),
     ("short-better", [(6, {}), (6, LONG | FAILS)], AGREES),
     ("short-better", [(6, {}), (6, LONG)], DISAGREES),
     ("equal-shares", [(15, {}), (15, FAILS), (15, LONG), (15, LONG | FAILS)], AGREES),
@@ -197,6 +211,7 @@ CASES = [
     ("difficulty", [(8, {}), (2, UNABLE), (10, LONG | UNABLE)], DISAGREES),
     ("two-mechanisms", [(6, {}), (1, FAILS), (5, FAILS | MONOSTABLE)], AGREES),
     ("two-mechanisms", [(6, {}), (5, FAILS), (1, FAILS | MONOSTABLE)], DISAGREES),
+    ("two-mechanisms", [(6, MONOSTABLE), (6, FAILS)], DISAGREES),
     ("two-mechanisms", [(6, {}), (9, TIMES_OUT), (4, FAILS | MONOSTABLE)], UNTESTED),
     ("short-arrive", [(4, FAILS), (2, {"outcome": "timeout"})], AGREES),
     ("short-arrive", [(2, FAILS), (4, {"outcome": "timeout"})], DISAGREES),
@@ -211,6 +226,14 @@ CASES = [
         [(30, it) for it in KINDS]
         + [(8, it) for it in LONG_KINDS]
         + [(22, it | UNABLE) for it in LONG_KINDS],
+        AGREES,
+    ),
+    (
+        "learned-counts",
+        [(30, it) for it in KINDS]
+        + [(8, it) for it in LONG_KINDS]
+        + [(22, it | UNABLE) for it in LONG_KINDS]
+        + [(90, LONG | LINEAR | {"model": "hybrid", "cell": "hybrid"})],
         AGREES,
     ),
     ("learned-counts", [(30, BMRU), (30, BMRU | LONG)], UNTESTED),
@@ -229,6 +252,7 @@ CASES = [
     ("lack", [(6, {}), (6, MINGRU), (1, MONOSTABLE | FAILS)], AGREES),
     ("lack", [(6, {}), (6, MINGRU), (1, MONOSTABLE)], DISAGREES),
     ("lack", [(6, {}), (6, MINGRU), (1, DEEP | {"lasting": "yes"})], DISAGREES),
+    ("lack", [(6, {}), (6, MINGRU), (1, {"stability": ""})], AGREES),
     ("lack", [(6, {}), (6, MINGRU | {"lasting": ""})], UNTESTED),
     ("bmru-at-once", [(6, BMRU)], AGREES),
     ("bmru-at-once", [(6, BMRU), (1, BMRU | {"transient": np.inf})], DISAGREES),
@@ -298,6 +322,16 @@ def test_the_widest_spread_is_told():
     curves["return"] = np.where(falls, 0.0, curves["return"])
     said = claims["short-spread"].judge(make_tables() | {"curves": curves}).ours
     assert "; 2.00 at its largest, in iteration 7" in said
+
+
+@pytest.mark.parametrize("name", ["deep-better", "deep-lasting", "deep-below"])
+def test_nothing_is_said_of_networks_that_share_no_length(name):
+    tables = make_tables((6, MINGRU), (6, DEEP), (6, BMRU))
+    deep = tables["outcomes"]["seed"] // 6 == 1
+    tables["outcomes"]["length"] = tables["outcomes"]["length"] + np.where(deep, 1, 0)
+    finding = claims[name].judge(tables)
+    assert finding.verdict == UNTESTED
+    assert "no length" in finding.ours
 
 
 def test_iterations_without_a_return_count_as_iterations():

@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import threading
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -107,6 +108,49 @@ def test_a_path_is_no_pattern(name, tmp_path):
     assert {key: column.tolist() for key, column in read.items()} == {"seed": [2]}
 
 
+@pytest.mark.parametrize("name", ["~", "~x.parquet", "~/table.parquet"])
+def test_a_path_is_no_home(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    store.write_table(Path(name), {"seed": np.array([2])})
+    assert store.read_table(Path(name))["seed"].tolist() == [2]
+    assert not list((tmp_path / "home").iterdir())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([1, None], object),
+        np.array([1, 2], object),
+        np.array(["a", None], object),
+        np.ma.masked_array([1, 2], [True, False]),
+    ],
+)
+def test_a_column_that_would_not_come_back_is_refused(column, tmp_path):
+    with pytest.raises(TypeError, match="column 'x'"):
+        store.write_table(tmp_path / "table.parquet", {"x": column})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_column_of_any_plain_kind_comes_back(tmp_path):
+    columns = {
+        "backwards": np.arange(4.0)[::-1],
+        "single": np.array([0.1, -0.0, np.nan, np.inf], np.float32),
+        "large": np.array([2**64 - 1, 0, 1, 2], np.uint64),
+        "small": np.array([-1, 0, 1, 2], np.int8),
+        "truth": np.array([True, False, True, True]),
+        "word": np.array(["é", "", "a b", "'"], object),
+    }
+    store.write_table(tmp_path / "table.parquet", columns)
+    read = store.read_table(tmp_path / "table.parquet")
+    for name, column in columns.items():
+        np.testing.assert_array_equal(read[name], column)
+    empty = {name: column[:0] for name, column in columns.items()}
+    store.write_table(tmp_path / "empty.parquet", empty)
+    assert all(len(column) == 0 for column in store.read_table(tmp_path / "empty.parquet").values())
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(StoreError, match="not a file"):
@@ -116,6 +160,9 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     store.write_json(tmp_path / "link.json", {"written": 1})
     assert (tmp_path / "link.json").is_symlink()
     assert store.read_json(tmp_path / "target.json") == {"written": 1}
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    with pytest.raises(StoreError, match="loop"):
+        store.write_json(tmp_path / "loop.json", {})
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):

@@ -130,6 +130,13 @@ def test_an_agent_that_two_trainings_share_is_told(tmp_path):
         load_profile("tmaze", str(path))
 
 
+def test_models_are_told_apart_by_network_and_cell():
+    job = load_profile("tmaze", "laptop").jobs[-1]
+    assert (job.network, job.cell, job.model) == ("deep-mingru", "mingru", "deep-mingru")
+    assert dataclasses.replace(job, cell="gru").model == "deep-mingru-gru"
+    assert dataclasses.replace(job, network="tmaze").model == "mingru"
+
+
 def test_two_jobs_of_one_name_are_told(tmp_path):
     training = PROFILE[PROFILE.index("[[trainings]]") :].replace("[1, 2]", "[3, 4]")
     path = tmp_path / "mine.toml"

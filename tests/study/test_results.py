@@ -101,6 +101,18 @@ def test_a_damaged_table_is_named(tmp_path):
     assert any("contents have been damaged" in message for message in told)
 
 
+def test_tables_of_another_version_are_told(tmp_path):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    for job in directory.read_study().jobs:
+        file = directory.table_path("certificates", job)
+        columns = read_table(file)
+        del columns["solved_span"]
+        write_table(file, columns)
+    with pytest.raises(StoreError, match="not those of this version"):
+        load_results(path, "certificates")
+
+
 def test_a_path_that_looks_like_a_partition_is_none(path, tmp_path):
     other = shutil.copytree(path, tmp_path / "cell=lstm" / "[1]")
     for table in ("summary", "curves"):

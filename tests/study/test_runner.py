@@ -71,6 +71,23 @@ class BrokenAtFirst(Executor):
         return future
 
 
+class Queue(BrokenAtFirst):
+    """Loses none, and runs none before it is told to."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.waiting = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future[str] = Future()
+        self.waiting.append((future, fn, args))
+        return future
+
+    def let_go(self):
+        for future, fn, args in self.waiting:
+            future.set_result(fn(*args))
+
+
 def list_times(path: Path) -> dict[str, int]:
     files = [file for file in path.rglob("*") if file.is_file() and file.name != ".lock"]
     return {str(file.relative_to(path)): file.stat().st_mtime_ns for file in files}
@@ -203,6 +220,22 @@ def test_a_job_at_which_workers_always_die_is_given_up(copy, study):
     assert executor.submitted == ids + [id for id in ids for _ in range(3)]
     assert status.list_jobs("failed") == [job.id for job in study.jobs]
     assert "3 times" in (status.jobs["tmaze-short-gru"].error or "")
+
+
+def test_a_runner_is_heard_of_while_its_jobs_wait(copy, study):
+    """As in a queue of a cluster, where none of them may run for hours."""
+    StudyDirectory(copy).table_path("stability", study.jobs[1]).unlink()
+    queue = Queue()
+    silences = []
+
+    def look(status):
+        silences.append(status.silent_seconds)
+        os.utime(copy / ".lock", (0, 0))
+        if len(silences) == 4:
+            queue.let_go()
+
+    assert run_study(copy, study, open_executor=queue.open, on_change=look).finished
+    assert max(silences[1:4]) < 60
 
 
 def test_the_second_runner_is_refused(copy, study):

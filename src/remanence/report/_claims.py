@@ -86,18 +86,20 @@ def _judge(claim: Claim, tables: Tables) -> Finding:
 
 
 def conclude(
-    ours: str, agrees: bool | np.bool, *groups: Columns, fewest: int = FEWEST_MODELS
+    ours: str, agrees: bool | np.bool | None, *groups: Columns, fewest: int = FEWEST_MODELS
 ) -> Finding:
     """A finding, without a verdict if one of the groups of models that it rests on is too small.
 
-    Where some of them were trained for fewer iterations than the paper's, it says so.
+    If it cannot be told whether it agrees (None), there is none either. Where some of them were
+    trained for fewer iterations than the paper's, it says so.
     """
     sizes = [count_rows(group) for group in groups]
     if not any(sizes):
         return Finding("there are no such models in this study", None)
     cut = _list_cut_trainings(groups)
     words = f"{ours} ({', '.join(cut)})" if cut else ours
-    return Finding(words, bool(agrees) if min(sizes) >= fewest else None, bool(cut))
+    told = agrees is not None and min(sizes) >= fewest
+    return Finding(words, bool(agrees) if told else None, bool(cut))
 
 
 def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:
@@ -141,6 +143,19 @@ def compare_counts(found: int, total: int, paper: tuple[int, int]) -> float:
     number, size = paper
     table = [[found, total - found], [number, size - number]]
     return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def compare_with_paper(
+    groups: Sequence[Columns], paper: Sequence[tuple[int, int]], name: str, value: object = True
+) -> float:
+    """The p-value that so many models of each group have that value as the paper counts."""
+    return combine_chances(
+        [
+            compare_counts(count(models, name, value), count_rows(models), numbers)
+            for models, numbers in zip(groups, paper, strict=True)
+            if count_rows(models)
+        ]
+    )
 
 
 def combine_chances(chances: Sequence[float]) -> float:

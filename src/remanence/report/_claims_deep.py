@@ -11,29 +11,29 @@ from remanence.report._tables import TRAINED_LENGTHS, find_agents
 PLACE = "THG in parallelizable RNNs"
 FAR = 1.0
 _, LONGEST_SHORT = TRAINED_LENGTHS["tmaze-short"]
-_MINGRUS = ("mingru", "deep-mingru")
-_RIVALS = ("deep-mingru", "bmru")
+NOTHING = "they were evaluated at no length beyond 3 that both have"
 
 
 def judge_deep_better(tables: Tables) -> Finding:
     """Mean returns of small and deep minGRUs that learned, beyond their training's lengths."""
-    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
-    small, deep = (select_rows(models, learned=True) for models in groups)
+    small, deep = _find_learned(tables, "mingru", "deep-mingru")
     returns = _compare_returns(tables, small, deep)
-    means = [float(np.mean(column)) for column in zip(*returns.values(), strict=True)]
-    small_mean, deep_mean = means or [np.nan, np.nan]
-    reach = f"lengths {min(returns, default=0):,} to {max(returns, default=0):,}"
+    if not returns:
+        return conclude(NOTHING, None, small, deep)
+    small_mean, deep_mean = np.mean(list(returns.values()), axis=0)
+    reach = f"lengths {min(returns):,} to {max(returns):,}"
     words = f"mean return at {reach}: {show(small_mean)} (small), {show(deep_mean)} (deep)"
     return conclude(words, 0 < deep_mean - small_mean < FAR, small, deep)
 
 
 def judge_deep_lasting(tables: Tables) -> Finding:
     """How far small and deep minGRUs that learned remember, of lengths all were evaluated at."""
-    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _MINGRUS)
-    small, deep = (select_rows(models, learned=True) for models in groups)
+    small, deep = _find_learned(tables, "mingru", "deep-mingru")
     lengths = list(_compare_returns(tables, small, deep))
+    if not lengths:
+        return conclude(NOTHING, None, small, deep)
     reaches = [_measure_reach(tables, models, lengths) for models in (small, deep)]
-    medians = [float(np.median(reach)) if len(reach) else np.nan for reach in reaches]
+    medians = [float(np.median(reach)) for reach in reaches]
     shown = f"{show(medians[0], ',g')} (small), {show(medians[1], ',g')} (deep)"
     words = f"median length up to which all are solved: {shown}"
     return conclude(words, medians[1] > medians[0], small, deep)
@@ -41,14 +41,22 @@ def judge_deep_lasting(tables: Tables) -> Finding:
 
 def judge_deep_below(tables: Tables) -> Finding:
     """Deep minGRUs and BMRUs that learned, at the longest maze that both were evaluated at."""
-    groups = (find_agents(tables, preset="tmaze-short", model=it) for it in _RIVALS)
-    deep, bmru = (select_rows(models, learned=True) for models in groups)
+    deep, bmru = _find_learned(tables, "deep-mingru", "bmru")
     returns = _compare_returns(tables, deep, bmru)
-    longest = max(returns, default=0)
-    deep_return, bmru_return = returns.get(longest, [np.nan, np.nan])
+    if not returns:
+        return conclude(NOTHING, None, deep, bmru)
+    longest = max(returns)
+    deep_return, bmru_return = returns[longest]
     shown = f"{show(deep_return)} (deep minGRU), {show(bmru_return)} (BMRU)"
     words = f"return at length {longest:,}: {shown}"
     return conclude(words, bmru_return - deep_return >= FAR, deep, bmru)
+
+
+def _find_learned(tables: Tables, *models: str) -> list[Columns]:
+    """The short-trained models of each kind that solve what they were trained on."""
+    return [
+        find_agents(tables, preset="tmaze-short", model=model, learned=True) for model in models
+    ]
 
 
 def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]:

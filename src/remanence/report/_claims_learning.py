@@ -21,10 +21,10 @@ TRAINED = ("short-trained", "long-trained")
 
 
 def find_curves(tables: Tables, preset: str) -> Columns:
-    """Of every nonlinear agent of a finished training: its return in the first iteration, when it
-    was nearly optimal first (infinity if never), and its mean return in the last tenth.
+    """Of every nonlinear agent of a finished training: its first return, when it was nearly optimal
+    first (infinity if never), and its mean return in the last tenth.
     """
-    curves = select_rows(tables["curves"], preset=preset, parallelizable=False, finished=True)
+    curves = _select_curves(tables, preset)
     agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
     found = [select_rows(curves, job=job, seed=seed) for job, seed in agents]
     found = [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
@@ -39,6 +39,11 @@ def find_curves(tables: Tables, preset: str) -> Columns:
         "first": np.array([_find_first(curve) for curve in found]),
         "end": np.array([_average_end(curve["return"]) for curve in found]),
     }
+
+
+def _select_curves(tables: Tables, preset: str) -> Columns:
+    """Iterations in which no episode ended have no return, and are not there."""
+    return select_rows(tables["curves"], preset=preset, parallelizable=False, finished=True)
 
 
 def judge_fast_learning(tables: Tables) -> Finding:
@@ -139,15 +144,11 @@ def _look_up(tables: Tables, name: str, agents: list[tuple[str, int]]) -> np.nda
 
 
 def _tell_widest(tables: Tables) -> str:
-    """When the spread between short-trained models is largest, once the median one has learned."""
-    median = _find_median(find_curves(tables, "tmaze-short"))
-    curves = select_rows(
-        tables["curves"], preset="tmaze-short", parallelizable=False, finished=True
-    )
-    later = keep_rows(curves, curves["iteration"] > median)
+    """When the spread between short-trained models is largest."""
+    curves = _select_curves(tables, "tmaze-short")
     spreads = {
-        number: float(select_rows(later, iteration=number)["return"].std())
-        for number in sorted(set(later["iteration"].tolist()))
+        number: float(select_rows(curves, iteration=number)["return"].std())
+        for number in sorted(set(curves["iteration"].tolist()))
     }
     if not spreads:
         return ""

@@ -10,8 +10,7 @@ from remanence.report._claims import (
     FEWEST_COUNTED,
     LENGTH,
     Finding,
-    combine_chances,
-    compare_counts,
+    compare_with_paper,
     conclude,
     count,
     know,
@@ -28,18 +27,19 @@ PAPER_BISTABLE = {"tmaze-short": (57, 90), "tmaze-long": (36, 90)}
 
 def judge_two_ways(tables: Tables) -> Finding:
     """Stability of the long-trained models that solve length 100."""
-    models = select_rows(find_nonlinear(tables, "tmaze-long"), outcome="solved")
+    models = _keep_measured(select_rows(find_nonlinear(tables, "tmaze-long"), outcome="solved"))
     monostable, bistable = (
         select_rows(models, stability=kind) for kind in ("monostable", "bistable")
     )
-    forgetful = find_nonlinear(tables, "tmaze-short", "monostable")
+    forgetful = _keep_measured(find_nonlinear(tables, "tmaze-short", "monostable"))
     median, usual = _find_median(monostable), _find_median(forgetful)
     numbers = f"{count_rows(monostable)} monostable and {count_rows(bistable)} bistable ones"
     words = (
         f"{numbers} solve it; the monostable ones settle after {show(median, ',g')} steps "
         f"(median; short-trained ones: {show(usual, ',g')})"
     )
-    agrees = count_rows(bistable) > 0 and median >= 2 * usual
+    both = min(count_rows(monostable), count_rows(bistable)) > 0
+    agrees = _is_slow(median, usual) if both else False
     return conclude(words, agrees, models, forgetful)
 
 
@@ -52,18 +52,13 @@ def judge_fewer_bistable(tables: Tables) -> Finding:
 
 def judge_bistable_counts(tables: Tables) -> Finding:
     """Numbers of bistable models of both trainings, against the paper's."""
-    groups = {preset: find_nonlinear(tables, preset) for preset in PAPER_BISTABLE}
-    chances = [
-        compare_counts(
-            count(models, "stability", "bistable"), count_rows(models), PAPER_BISTABLE[preset]
-        )
-        for preset, models in groups.items()
-        if count_rows(models)
-    ]
-    chance = combine_chances(chances)
-    words = f"{_tell_bistable(*groups.values())}; p = {show(chance, '.2g')} for both"
+    every = [find_nonlinear(tables, preset) for preset in PAPER_BISTABLE]
+    short, long = (keep_rows(models, np.isin(models["model"], CELLS)) for models in every)
+    paper = list(PAPER_BISTABLE.values())
+    chance = compare_with_paper([short, long], paper, "stability", "bistable")
+    words = f"{_tell_bistable(short, long)}; p = {show(chance, '.2g')} for both"
     # The paper's counts are of as many models of each cell.
-    kinds = [select_rows(models, model=cell) for models in groups.values() for cell in CELLS]
+    kinds = [select_rows(models, model=cell) for models in (short, long) for cell in CELLS]
     return conclude(words, chance >= CHANCE, *kinds, fewest=FEWEST_COUNTED)
 
 
@@ -93,18 +88,19 @@ def judge_long_shorter(tables: Tables) -> Finding:
 
 def judge_slow_transients(tables: Tables) -> Finding:
     """Median transients of bistable models of both trainings."""
-    groups = [find_nonlinear(tables, preset, "bistable") for preset in PAPER_BISTABLE]
-    groups = [keep_rows(it, ~np.isnan(it["transient"])) for it in groups]
+    groups = [
+        _keep_measured(find_nonlinear(tables, preset, "bistable")) for preset in PAPER_BISTABLE
+    ]
     medians = [_find_median(models) for models in groups]
     shown = [show(median, ",g") for median in medians]
     words = f"median steps: {shown[0]} (short-trained), {shown[1]} (long-trained)"
-    return conclude(words, medians[1] >= 2 * medians[0], *groups)
+    return conclude(words, _is_slow(medians[1], medians[0]), *groups)
 
 
 def judge_misleading_transients(tables: Tables) -> Finding:
     """When long-trained bistable models that fail on shorter mazes have settled."""
-    models = select_rows(_find_able(tables), solves_shorter=NO)
-    models = keep_rows(models, ~np.isnan(models["last_miss"]) & ~np.isnan(models["transient"]))
+    models = _keep_measured(select_rows(_find_able(tables), solves_shorter=NO))
+    models = keep_rows(models, ~np.isnan(models["last_miss"]))
     unsettled = models["last_miss"] <= models["transient"]
     number = int(np.count_nonzero(unsettled))
     words = f"{number} of {len(unsettled)} that fail on a shorter one fail only before they settle"
@@ -138,10 +134,19 @@ def _find_able(tables: Tables) -> Columns:
     return select_rows(models, outcome="solved")
 
 
+def _keep_measured(models: Columns) -> Columns:
+    """Those of which it was looked at when their memories repeat."""
+    return keep_rows(models, ~np.isnan(models["transient"]))
+
+
 def _find_median(models: Columns) -> float:
-    """Steps until the median model's memories repeat."""
-    steps = models["transient"][~np.isnan(models["transient"])]
-    return float(np.median(steps)) if len(steps) else np.nan
+    """Steps until the median model's memories repeat; infinite if not within the budget."""
+    return float(np.median(models["transient"])) if count_rows(models) else np.nan
+
+
+def _is_slow(median: float, usual: float) -> bool | None:
+    """Whether one takes at least twice as long as the other; not known if both take too long."""
+    return median >= 2 * usual if np.isfinite(usual) else None
 
 
 def _tell_bistable(short: Columns, long: Columns) -> str:
@@ -209,7 +214,8 @@ _register(
     "These transient dynamics might lead to erroneous decisions, as they were not exploited "
     "during training.",
     "more than half of the long-trained bistable models that solve 100 and fail on a shorter "
-    "length fail at no length beyond the step from which on both memories repeat to the bit",
+    "length fail at no length beyond the step from which on both memories repeat to the bit (which "
+    "says little of those that solve all longer ones)",
     judge_misleading_transients,
 )
 _register(

@@ -16,14 +16,14 @@ from remanence.report._claims import (
     share,
     tell,
 )
-from remanence.report._tables import find_agents
+from remanence.report._tables import find_both
 
 PLACE = "THG in nonlinear RNNs"
 
 
 def judge_difficulty(tables: Tables) -> Finding:
     """Shares of both trainings that solve what they were trained on."""
-    short, long = _find_both(tables)
+    short, long = find_both(tables, parallelizable=False)
     shown = f"{tell(short, 'learned')} short-trained, {tell(long, 'learned')} long-trained"
     counts = count(long, "learned"), count_rows(long)
     chance = compare_counts(count(short, "learned"), count_rows(short), counts)
@@ -34,7 +34,7 @@ def judge_difficulty(tables: Tables) -> Finding:
 
 def judge_equal_shares(tables: Tables) -> Finding:
     """Shares of both trainings that solve length 100."""
-    short, long = _find_both(tables)
+    short, long = find_both(tables, parallelizable=False)
     gap = abs(share(short, "outcome", "solved") - share(long, "outcome", "solved"))
     words = _tell_both(short, long, "solved", "solve it")
     return conclude(words, gap <= 0.15, short, long, fewest=FEWEST_COUNTED)
@@ -42,7 +42,7 @@ def judge_equal_shares(tables: Tables) -> Finding:
 
 def judge_exploration(tables: Tables) -> Finding:
     """Timeouts at length 100 of both trainings."""
-    short, long = _find_both(tables)
+    short, long = find_both(tables, parallelizable=False)
     counts = count(long, "outcome", "timeout"), count_rows(long)
     chance = compare_counts(count(short, "outcome", "timeout"), count_rows(short), counts)
     more = share(long, "outcome", "timeout") > share(short, "outcome", "timeout")
@@ -52,7 +52,7 @@ def judge_exploration(tables: Tables) -> Finding:
 
 def judge_short_arrive(tables: Tables) -> Finding:
     """How many short-trained models reach the end of length 100."""
-    short, _ = _find_both(tables)
+    short, _ = find_both(tables, parallelizable=False)
     arrived = _arrive(short)
     words = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
     return conclude(words, count_rows(arrived) > count_rows(short) / 2, short)
@@ -60,7 +60,7 @@ def judge_short_arrive(tables: Tables) -> Finding:
 
 def judge_halves(tables: Tables) -> Finding:
     """How the short-trained models that arrive decide."""
-    arrived = _arrive(_find_both(tables)[0])
+    arrived = _arrive(find_both(tables, parallelizable=False)[0])
     solved = share(arrived, "outcome", "solved")
     words = f"of those that reach the end, {tell(arrived, 'outcome', 'solved')} decide right"
     return conclude(words, 1 / 3 <= solved <= 2 / 3, arrived)
@@ -68,23 +68,17 @@ def judge_halves(tables: Tables) -> Finding:
 
 def judge_two_mechanisms(tables: Tables) -> Finding:
     """Stability of the short-trained models that arrive, by how they decide."""
-    arrived = know(_arrive(_find_both(tables)[0]), "stability")
+    arrived = know(_arrive(find_both(tables, parallelizable=False)[0]), "stability")
     groups = [select_rows(arrived, outcome=outcome) for outcome in ("solved", "random")]
     numbers = [(count(it, "stability", "bistable"), count_rows(it)) for it in groups]
+    more = share(groups[0], "stability", "bistable") > share(groups[1], "stability", "bistable")
     chance = compare_counts(*numbers[0], numbers[1])
     parts = [tell(models, "stability", "bistable") for models in groups]
     words = (
         f"{parts[0]} that decide right are bistable, and {parts[1]} that choose at random; "
         f"p = {chance:.2g}"
     )
-    return conclude(words, chance < CHANCE, *groups)
-
-
-def _find_both(tables: Tables) -> tuple[Columns, Columns]:
-    return (
-        find_agents(tables, preset="tmaze-short", parallelizable=False),
-        find_agents(tables, preset="tmaze-long", parallelizable=False),
-    )
+    return conclude(words, more and chance < CHANCE, *groups)
 
 
 def _arrive(models: Columns) -> Columns:

@@ -10,8 +10,7 @@ from remanence.report._claims import (
     FEWEST_COUNTED,
     LENGTH,
     Finding,
-    combine_chances,
-    compare_counts,
+    compare_with_paper,
     conclude,
     count,
     know,
@@ -21,7 +20,7 @@ from remanence.report._claims import (
     tell,
 )
 from remanence.report._claims_stability import find_nonlinear
-from remanence.report._tables import NO, YES, find_agents
+from remanence.report._tables import NO, YES, find_agents, find_both
 
 PLACE = "THG in parallelizable RNNs"
 PAPER_LEARNED = {"tmaze-short": (90, 90), "tmaze-long": (23, 90)}
@@ -30,7 +29,7 @@ PAPER_MODELS = ("mingru", "deep-mingru", "bmru")
 
 def judge_fewer_learn(tables: Tables) -> Finding:
     """Shares of both trainings that solve what they were trained on, of networks that had both."""
-    short, long = _find_both(tables, parallelizable=True)
+    short, long = find_both(tables, parallelizable=True)
     short = keep_rows(short, np.isin(short["model"], long["model"]))
     long = keep_rows(long, np.isin(long["model"], short["model"]))
     agrees = share(long, "learned") < share(short, "learned")
@@ -39,17 +38,12 @@ def judge_fewer_learn(tables: Tables) -> Finding:
 
 def judge_learned_counts(tables: Tables) -> Finding:
     """Numbers of both trainings that solve what they were trained on, against the paper's."""
-    both = _find_both(tables, parallelizable=True)
-    groups = dict(zip(PAPER_LEARNED, both, strict=True))
+    every = find_both(tables, parallelizable=True)
+    short, long = (keep_rows(models, np.isin(models["model"], PAPER_MODELS)) for models in every)
     # The paper's counts are of as many models of each kind.
-    kinds = [select_rows(models, model=model) for models in both for model in PAPER_MODELS]
-    chances = [
-        compare_counts(count(models, "learned"), count_rows(models), PAPER_LEARNED[preset])
-        for preset, models in groups.items()
-        if count_rows(models)
-    ]
-    chance = combine_chances(chances)
-    words = f"{_tell_learned(*groups.values())}; p = {show(chance, '.2g')} for both"
+    kinds = [select_rows(models, model=model) for models in (short, long) for model in PAPER_MODELS]
+    chance = compare_with_paper([short, long], list(PAPER_LEARNED.values()), "learned")
+    words = f"{_tell_learned(short, long)}; p = {show(chance, '.2g')} for both"
     return conclude(words, chance >= CHANCE, *kinds, fewest=FEWEST_COUNTED)
 
 
@@ -74,7 +68,7 @@ def judge_bmru_everywhere(tables: Tables) -> Finding:
     """BMRUs that solve what they were trained on, and their certificates."""
     groups = [
         know(select_rows(models, learned=True), "lasting")
-        for models in _find_both(tables, model="bmru")
+        for models in find_both(tables, model="bmru")
     ]
     forever = [tell(models, "lasting", YES) for models in groups]
     agrees = all(share(models, "lasting", YES) == 1 for models in groups)
@@ -100,7 +94,7 @@ def judge_bmru_shorter(tables: Tables) -> Finding:
 
 def judge_lack(tables: Tables) -> Finding:
     """What is certified for every length from 2 on: nonlinear models, and minGRUs."""
-    nonlinear = select_rows(tables["models"], parallelizable=False, lasting=YES)
+    nonlinear = know(select_rows(tables["models"], parallelizable=False, lasting=YES), "stability")
     linear = know(select_rows(tables["models"], cell="mingru"), "lasting")
     words = (
         f"{tell(nonlinear, 'stability', 'bistable')} nonlinear models that are certified for every "
@@ -137,7 +131,7 @@ def judge_kinds(tables: Tables) -> Finding:
 
 def judge_simple_first(tables: Tables) -> Finding:
     """Bistable short-trained models against all long-trained ones, at length 100."""
-    short, long = _find_both(tables)
+    short, long = find_both(tables)
     short = select_rows(short, stability="bistable")
     agrees = share(short, "outcome", "solved") > share(long, "outcome", "solved")
     parts = tell(short, "outcome", "solved"), tell(long, "outcome", "solved")
@@ -145,13 +139,6 @@ def judge_simple_first(tables: Tables) -> Finding:
         f"length 100 is solved by {parts[0]} short-trained bistable models, {parts[1]} long-trained"
     )
     return conclude(words, agrees, short, long)
-
-
-def _find_both(tables: Tables, **wanted: object) -> tuple[Columns, Columns]:
-    return (
-        find_agents(tables, preset="tmaze-short", **wanted),
-        find_agents(tables, preset="tmaze-long", **wanted),
-    )
 
 
 def _tell_learned(short: Columns, long: Columns) -> str:
@@ -182,7 +169,7 @@ _register(
 _register(
     "mingru-longer",
     "Monostable minGRU fails to generalize on […] longer mazes.",
-    "no minGRU of either training that solves what it was trained on solves the longest maze",
+    "no minGRU that solves what it was trained on, short mazes or long ones, solves the longest",
     judge_mingru_longer,
 )
 _register(

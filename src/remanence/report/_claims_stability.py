@@ -10,6 +10,7 @@ from remanence.figures import (
     Tables,
     count_rows,
     find_look,
+    keep_rows,
     select_rows,
 )
 from remanence.report._claims import (
@@ -94,6 +95,7 @@ def judge_every_cell(tables: Tables) -> Finding:
 def judge_to_random(tables: Tables) -> Finding:
     """Mean return of short-trained monostable models at the longest maze."""
     models = find_nonlinear(tables, "tmaze-short", "monostable")
+    models = keep_rows(models, ~np.isnan(models["return_longest"]))
     mean = float(np.mean(models["return_longest"])) if count_rows(models) else np.nan
     words = f"mean return {show(mean)} at length {find_longest(models):,}"
     ends = f"{count(models, 'outcome_longest', 'random')} choose at random"

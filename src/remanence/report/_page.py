@@ -24,7 +24,7 @@ from remanence.figures import (
 )
 from remanence.report._certificates import describe_certificate
 from remanence.report._claims import PAPER_ITERATIONS, VERDICTS, Finding, claims, judge_claims
-from remanence.report._records import Records, name_model, read_records
+from remanence.report._records import Records, read_records
 from remanence.report._states import tabulate_states
 from remanence.report._tables import derive_tables
 from remanence.store import write_text
@@ -150,7 +150,7 @@ def _describe_job(records: Records, job: Job) -> dict[str, Any]:
     status = records.status.jobs[job.id]
     return {
         "id": job.id,
-        "model": find_look(MODELS, name_model(job)).name,
+        "model": find_look(MODELS, job.model).name,
         "training": find_look(TRAININGS, job.preset).name,
         "seeds": _show_seeds(job.seeds),
         "num_seeds": len(job.seeds),

@@ -76,11 +76,6 @@ def explain(directory: StudyDirectory, what: str, error: Exception) -> str:
     return f"{what} ({str(error).replace(f'{directory.path}/', '').rstrip('.')})."
 
 
-def name_model(job: Job) -> str:
-    """The cell's name in the small network, else the network's."""
-    return job.cell if job.network == "tmaze" else job.network
-
-
 def is_parallelizable(cell: str) -> bool:
     """Whether the update of a registered cell is linear in the state."""
     if cell not in cells.registry:
@@ -129,7 +124,7 @@ def _read_part(file: Path, job: Job, table: str) -> Columns:
     identity = {
         "job": job.id,
         "preset": job.preset,
-        "model": name_model(job),
+        "model": job.model,
         "cell": job.cell,
         "parallelizable": is_parallelizable(job.cell),
         "num_iterations": job.num_iterations,

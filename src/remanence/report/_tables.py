@@ -223,3 +223,9 @@ def find_agents(tables: Tables, **wanted: Any) -> Columns:
     """The models with the given values whose outcome at length 100 is known."""
     models = select_rows(tables["models"], **wanted)
     return keep_rows(models, models["outcome"] != "")
+
+
+def find_both(tables: Tables, **wanted: Any) -> tuple[Columns, Columns]:
+    """Such models, short-trained and long-trained ones."""
+    short, long = (find_agents(tables, preset=preset, **wanted) for preset in TRAINED_LENGTHS)
+    return short, long

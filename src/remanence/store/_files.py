@@ -33,7 +33,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except StoreError:
         raise
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter of links that lead to themselves
         raise _explain(path, error) from error
     try:
         write(temporary)
@@ -107,6 +107,7 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
         except OSError as error:
             problem = f"it cannot be held against other processes ({error.strerror or error})"
             raise StoreError(path, problem, "use a file system that has locks") from error
+        beat(path)
         yield
 
 
@@ -138,6 +139,6 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _explain(path: Path, error: OSError) -> StoreError:
-    reason = error.strerror or str(error)
+def _explain(path: Path, error: Exception) -> StoreError:
+    reason = getattr(error, "strerror", None) or str(error)
     return StoreError(path, f"cannot be used ({reason})", "check space and permissions")

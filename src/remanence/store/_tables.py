@@ -2,7 +2,7 @@
 
 import glob
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +22,13 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of equal length as one Parquet file, with a digest of what is in them."""
     import duckdb  # slow to import, and needed by few
 
+    columns = {name: _check(name, column) for name, column in columns.items()}
+
     def write(temporary: Path) -> None:
         with duckdb.connect() as connection:
-            connection.register("columns", dict(columns))
+            connection.register("columns", columns)
             options = f"format parquet, kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
-            connection.execute(f"copy columns to {quote(str(temporary))} ({options})")
+            connection.execute(f"copy columns to {_name(temporary)} ({options})")
 
     try:
         write_whole(path, write)
@@ -56,7 +58,7 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
 
 def scan_table(path: Path) -> str:
     """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of."""
-    return f"read_parquet({quote(glob.escape(str(path)))}, hive_partitioning = false)"
+    return f"read_parquet({_name(path, glob.escape)}, hive_partitioning = false)"
 
 
 def quote(text: str) -> str:
@@ -65,10 +67,24 @@ def quote(text: str) -> str:
 
 
 def _read_digest(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
-    file, key = quote(glob.escape(str(path))), quote(_DIGEST)
+    file, key = _name(path, glob.escape), quote(_DIGEST)
     query = f"select decode(value) from parquet_kv_metadata({file}) where decode(key) = {key}"
     found = connection.execute(query).fetchone()
     return found[0] if found else ""
+
+
+def _name(path: Path, escape: Callable[[str], str] = str) -> str:
+    # Absolute, because a leading ~ is a home to DuckDB.
+    return quote(escape(str(path.absolute())))
+
+
+def _check(name: str, column: np.ndarray) -> np.ndarray:
+    """A column that comes back as it went."""
+    known = column.dtype.kind in "fiubU" or all(isinstance(it, str) for it in column.tolist())
+    if not known or isinstance(column, np.ma.MaskedArray):
+        raise TypeError(f"column {name!r}: give plain numbers, truth values or words")
+    # A copy, because DuckDB refuses columns that are views of others backwards.
+    return np.array(column, str if column.dtype.kind == "O" else column.dtype, order="C")
 
 
 def _fill(column: np.ndarray) -> np.ndarray:

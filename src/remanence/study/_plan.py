@@ -59,6 +59,11 @@ class Job:
         self.make_architecture()
         self.make_config()
 
+    @property
+    def model(self) -> str:
+        """What its agents are, by network and cell."""
+        return name_model(self.network, self.cell)
+
     def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the job trains on, and its parameters."""
         preset = get_preset(self.preset)
@@ -131,10 +136,14 @@ class Study:
 
 def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
     """A job's id, such as tmaze-short-gru; with seeds if there are other jobs for others."""
-    own = network in ARCHITECTURES and ARCHITECTURES[network].cell == cell
-    model = cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
     batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
-    return f"{preset}-{model}{batch}"
+    return f"{preset}-{name_model(network, cell)}{batch}"
+
+
+def name_model(network: str, cell: str) -> str:
+    """The cell's name in the small network, and another network's where it has its own cell."""
+    own = network in ARCHITECTURES and ARCHITECTURES[network].cell == cell
+    return cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:

@@ -62,7 +62,11 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         raise UnknownNameError("table", table, TABLES)
     directory = StudyDirectory(Path(path))
     query = _write_query(directory, table)
-    return duckdb.connect().sql(query)
+    try:
+        return duckdb.connect().sql(query)
+    except duckdb.Error as error:
+        problem = f"its tables are not those of this version ({error})"
+        raise StoreError(directory.path, problem, "use the version that wrote them") from error
 
 
 def _write_query(directory: StudyDirectory, table: str) -> str:

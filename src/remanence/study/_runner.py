@@ -126,7 +126,7 @@ def _choose_again(
         (suspect,) = suspects
         deaths[suspect.id] += 1
         if deaths[suspect.id] >= MOST_ATTEMPTS:
-            error = f"its worker was killed, or died, {MOST_ATTEMPTS} times"
+            error = f"its worker was killed, died or was cancelled {MOST_ATTEMPTS} times"
             change_status(directory.status_path(suspect), state=FAILED, error=error)
             suspects = []
     return [[job] for job in suspects] + ([others] if others else [])
