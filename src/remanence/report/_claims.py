@@ -112,14 +112,14 @@ def _list_cut_trainings(groups: Sequence[Columns]) -> list[str]:
         )
     }
     cut = {
-        (number, "deep minGRU" if model == "deep-mingru" else _TRAINED.get(preset, preset))
+        (number, "deep minGRU" if model == "deep-mingru" else TRAINED.get(preset, preset))
         for number, preset, model in kinds
         if number < PAPER_ITERATIONS
     }
     return [f"{who} for {number} of {PAPER_ITERATIONS} iterations" for number, who in sorted(cut)]
 
 
-_TRAINED = {"tmaze-short": "short-trained", "tmaze-long": "long-trained"}
+TRAINED = {"tmaze-short": "short-trained", "tmaze-long": "long-trained"}
 
 
 def know(models: Columns, name: str) -> Columns:

@@ -6,6 +6,7 @@ import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
 from remanence.report._claims import (
+    TRAINED,
     Finding,
     conclude,
     register_claim,
@@ -16,8 +17,6 @@ PLACE = "THG in nonlinear RNNs"
 NEARLY_OPTIMAL = 3.8
 FEW_ITERATIONS = 10
 LITTLE_SPREAD, LARGE_SPREAD = 0.2, 0.4
-PRESETS = ("tmaze-short", "tmaze-long")
-TRAINED = ("short-trained", "long-trained")
 
 
 def find_curves(tables: Tables, preset: str) -> Columns:
@@ -72,7 +71,7 @@ def judge_long_struggle(tables: Tables) -> Finding:
 
 def judge_hard_exploration(tables: Tables) -> Finding:
     """First returns of both trainings, and the spread at the end."""
-    groups = [find_curves(tables, preset) for preset in PRESETS]
+    groups = [find_curves(tables, preset) for preset in TRAINED]
     starts = [_average(models, "start") for models in groups]
     spreads = [_spread(models) for models in groups]
     words = (
@@ -86,23 +85,26 @@ def judge_hard_exploration(tables: Tables) -> Finding:
 
 def judge_cheaper(tables: Tables) -> Finding:
     """How soon the models of both trainings that solve length 100 were nearly optimal."""
-    curves = (find_curves(tables, preset) for preset in PRESETS)
+    curves = (find_curves(tables, preset) for preset in TRAINED)
     groups = [select_rows(models, outcome="solved") for models in curves]
     medians = [_find_median(models) for models in groups]
-    shown = [f"{_show_time(median)} ({who})" for median, who in zip(medians, TRAINED, strict=True)]
+    shown = [
+        f"{_show_time(median)} ({who})"
+        for median, who in zip(medians, TRAINED.values(), strict=True)
+    ]
     words = f"median of those that solve length 100: {', '.join(shown)}"
     return conclude(words, medians[0] < medians[1] / 2, *groups)
 
 
 def judge_short_efficient(tables: Tables) -> Finding:
     """How many bistable models of both trainings become nearly optimal, and how soon."""
-    curves = (find_curves(tables, preset) for preset in PRESETS)
+    curves = (find_curves(tables, preset) for preset in TRAINED)
     groups = [select_rows(models, stability="bistable") for models in curves]
     reached = [np.isfinite(models["first"]) for models in groups]
     medians = [_find_median(models) for models in groups]
     parts = [
         f"{who}: {able.sum()} of {len(able)} reach {NEARLY_OPTIMAL} (median: {_show_time(median)})"
-        for who, able, median in zip(TRAINED, reached, medians, strict=True)
+        for who, able, median in zip(TRAINED.values(), reached, medians, strict=True)
     ]
     agrees = all(map(len, reached)) and reached[0].mean() > reached[1].mean()
     return conclude("; ".join(parts), agrees and medians[0] < medians[1], *groups)
