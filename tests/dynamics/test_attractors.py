@@ -4,7 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence.dynamics import Attractor, find_attractors, idle_map, spread_starts
+from remanence.dynamics import (
+    Attractor,
+    BudgetWarning,
+    PrecisionWarning,
+    find_attractors,
+    idle_map,
+    spread_starts,
+)
 from tests.dynamics.maps import (
     IDLE,
     Logistic,
@@ -66,7 +73,34 @@ def test_cycles_of_the_logistic_map(rate: float, period: int):
 
 
 def test_a_chaotic_map_has_no_cycle_to_show():
-    assert find_attractors(Logistic(np.array(3.9)), 0.5 + 0.4 * LINE, budget=500) == ()
+    with pytest.warns(BudgetWarning, match="16 of 16 orbits had not settled .* 500 steps"):
+        assert find_attractors(Logistic(np.array(3.9)), 0.5 + 0.4 * LINE, budget=500) == ()
+
+
+def test_a_budget_that_ends_too_early_is_warned_of():
+    """The left half moves by 1 in 10 of the way that is left, the right half by 1 in 10,000."""
+
+    def step(state):
+        right = state > 0
+        return state + jnp.where(right, 1e-4, 0.1) * (jnp.where(right, 1.0, -1.0) - state)
+
+    starts = np.array([[-0.5], [-0.4], [0.5]])
+    with pytest.warns(BudgetWarning, match="1 of 3 orbits had not settled .* 300 steps"):
+        [left] = find_attractors(step, starts, budget=300)
+    assert left.share == pytest.approx(2 / 3)
+    left, right = find_attractors(step, starts, budget=300_000)
+    assert left.share + right.share == 1
+
+
+def test_float32_that_cannot_tell_a_slow_mode_is_warned_of():
+    """In float32, 1 - 1e-6 is known to 6 parts in 100 of its distance from 1."""
+    step = idle_map(make_mingru([14.0], [0.25]), IDLE, np.float32)
+    with pytest.warns(PrecisionWarning, match="1 of 1 time constants .* rounds too coarsely"):
+        [attractor] = find_attractors(step, np.array([[0.25]], np.float32), tolerance=1e-6)
+    assert attractor.time_constant_error_steps is not None
+    assert attractor.time_constant_steps == pytest.approx(
+        np.exp(14.0), abs=attractor.time_constant_error_steps
+    )
 
 
 def test_a_mode_slower_than_the_tolerance_is_followed_to_its_end():
@@ -107,6 +141,7 @@ def test_bmru_has_an_attractor_for_each_pattern_that_it_holds(tolerance: float |
         assert attractor.stable is None
         assert attractor.eigenvalues is None
         assert attractor.time_constant_steps is None
+        assert attractor.time_constant_error_steps is None
 
 
 def test_an_orbit_at_rest_on_an_unstable_point_is_told_from_the_others():

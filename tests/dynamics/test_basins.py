@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence.dynamics import map_basins
+from remanence.dynamics import BudgetWarning, map_basins
 from remanence.errors import InvalidOptionError
 
 
@@ -26,14 +26,15 @@ def test_basins_of_units_that_keep_their_sign():
 
 
 def test_a_start_that_runs_away_has_no_basin():
-    basins = map_basins(
-        lambda state: state**2,
-        np.zeros(2),
-        np.eye(2),
-        extent=(0.0, 2.0, 0.0, 2.0),
-        resolution=6,
-        budget=99,
-    )
+    with pytest.warns(BudgetWarning, match="27 of 36 orbits"):
+        basins = map_basins(
+            lambda state: state**2,
+            np.zeros(2),
+            np.eye(2),
+            extent=(0.0, 2.0, 0.0, 2.0),
+            resolution=6,
+            budget=99,
+        )
     inside = np.maximum(basins.u[None], basins.v[:, None]) < 1
     np.testing.assert_array_equal(basins.labels, np.where(inside, 0, -1))
 

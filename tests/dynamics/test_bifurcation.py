@@ -2,7 +2,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from remanence.dynamics import idle_map, spread_starts, trace_bifurcation
+from remanence.dynamics import BudgetWarning, idle_map, spread_starts, trace_bifurcation
 from tests.dynamics.maps import IDLE, find_root, make_bmru, make_gru_unit
 
 B_N = float(np.float32(0.1))
@@ -69,3 +69,14 @@ def test_a_bmru_forgets_where_its_input_exceeds_its_threshold():
     np.testing.assert_array_equal(
         bifurcation.point[:, 0], 0.75 * np.array([-1, -1, 1, -1, 1, -1, 1, 1])
     )
+
+
+def test_orbits_that_do_not_settle_are_warned_of_once():
+    """At 3.9 the logistic map is chaotic."""
+    starts = 0.5 + 0.4 * spread_starts(0, 4, 1)
+    with pytest.warns(BudgetWarning, match="4 of 8 orbits") as caught:
+        found = trace_bifurcation(
+            lambda rate: lambda h: rate * h * (1 - h), [2.8, 3.9], starts, budget=500
+        )
+    assert len(caught) == 1
+    assert found.num_attractors.tolist() == [1, 0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from remanence.dynamics._attractors import Attractor, find_with_labels
+from remanence.dynamics._attractors import Attractor, find_with_labels, warn_if_unsettled
 from remanence.dynamics._maps import Step
 from remanence.errors import InvalidOptionError
 
@@ -45,7 +45,8 @@ def map_basins(
     """Follow a grid of starts on the plane through `origin` along `axes` to their attractors.
 
     `extent` gives the least and largest coordinate along the first axis, then along the second,
-    both on the grid; the other options are those of `find_attractors`.
+    both on the grid; the other options are those of `find_attractors`, as is the
+    `BudgetWarning` for starts that do not settle.
     """
     origin, axes = np.asarray(origin), np.asarray(axes)
     if axes.shape != (2, *origin.shape):
@@ -63,4 +64,5 @@ def map_basins(
         tolerance=tolerance,
         merge_distance=merge_distance,
     )
+    warn_if_unsettled(labels, budget, stacklevel=2)
     return Basins(labels.reshape(grid.shape[:2]), u, v, origin, axes, attractors)

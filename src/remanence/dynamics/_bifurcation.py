@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from remanence.dynamics._attractors import find_attractors
-from remanence.dynamics._fixed_points import find_fixed_points
+from remanence.dynamics._attractors import find_with_labels, warn_if_unsettled
+from remanence.dynamics._fixed_points import solve_fixed_points
 from remanence.dynamics._maps import Starts, State, States, Step
 
 Rows = tuple[Float[np.ndarray, "rows state"], Bool[np.ndarray, " rows"], Int[np.ndarray, " rows"]]
@@ -56,17 +56,21 @@ def trace_bifurcation(
 
     `make_step` is traced with a scalar of the starts' precision, so it must be made of JAX
     operations. A map that is not smooth is only iterated, and what iteration ended in is called
-    stable. The other options are those of `find_attractors`; `on_progress` is called with the
-    number of values done and to do.
+    stable. The other options are those of `find_attractors`, as is the `BudgetWarning`, given once
+    for all values; `on_progress` is called with the number of values done and to do.
     """
     starts = np.asarray(starts)
     values = np.asarray(values, starts.dtype)
     found: list[Rows] = []
+    labels: list[Int[np.ndarray, " starts"]] = []
     for done, value in enumerate(values, start=1):
         step = _MapAt(make_step, np.asarray(value))
-        found.append(_find_rows(step, starts, smooth, budget, tolerance, merge_distance))
+        rows, ends = _find_rows(step, starts, smooth, budget, tolerance, merge_distance)
+        found.append(rows)
+        labels.append(ends)
         if on_progress is not None:
             on_progress(done, len(values))
+    warn_if_unsettled(np.stack(labels), budget, stacklevel=2)
     points, stable, periods = (np.concatenate(parts) for parts in zip(*found, strict=True))
     # Every point of a cycle has a row, so rows weigh the reciprocal of their period.
     counts = [round((stable / periods).sum()) for _, stable, periods in found]
@@ -81,8 +85,9 @@ def _find_rows(
     budget: int,
     tolerance: float,
     merge_distance: float,
-) -> Rows:
-    attractors = find_attractors(
+) -> tuple[Rows, Int[np.ndarray, " starts"]]:
+    """What was found at one value, and the attractor of every start, as `find_with_labels` has."""
+    attractors, labels = find_with_labels(
         step,
         starts,
         smooth=smooth,
@@ -93,10 +98,11 @@ def _find_rows(
     # An orbit that starts on an unstable fixed point stays there, and is listed below.
     cycles = [(it.points, True) for it in attractors if it.stable or not smooth]
     if smooth:
-        points = find_fixed_points(step, starts, tolerance=tolerance, merge_distance=merge_distance)
+        points = solve_fixed_points(step, starts, tolerance, merge_distance)[0]
         cycles += [(it.point[None], False) for it in points if not it.stable]
     if not cycles:
-        return np.zeros((0, starts.shape[1]), starts.dtype), np.zeros(0, bool), np.zeros(0, int)
+        none = np.zeros((0, starts.shape[1]), starts.dtype), np.zeros(0, bool), np.zeros(0, int)
+        return none, labels
     stable = np.concatenate([np.full(len(cycle), flag) for cycle, flag in cycles])
     periods = np.concatenate([np.full(len(cycle), len(cycle)) for cycle, _ in cycles])
-    return np.concatenate([cycle for cycle, _ in cycles]), stable, periods
+    return (np.concatenate([cycle for cycle, _ in cycles]), stable, periods), labels

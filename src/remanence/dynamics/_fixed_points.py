@@ -1,5 +1,6 @@
 """Fixed points of smooth maps, the unstable ones too, which no iteration can find."""
 
+import warnings
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -9,17 +10,33 @@ import numpy as np
 import optimistix as optx
 from jaxtyping import Array, Float
 
-from remanence.dynamics._maps import Cycle, Starts, State, Step, check_starts, use_precision
+from remanence.dynamics._maps import (
+    Cycle,
+    Starts,
+    State,
+    Step,
+    check_starts,
+    measure_rounding,
+    use_precision,
+)
 from remanence.dynamics._merging import merge
 from remanence.dynamics._orbits import BATCH_SIZE
-from remanence.dynamics._spectrum import Eigenvalues, compute_eigenvalues, compute_time_constant
+from remanence.dynamics._spectrum import (
+    Eigenvalues,
+    PrecisionWarning,
+    compute_spectrum,
+    warn_if_uncertain,
+)
+
+Missed = tuple[Float[np.ndarray, "missed state"], Float[np.ndarray, " missed"]]
 
 
 @dataclass(frozen=True)
 class FixedPoint:
     """A state that the map leaves where it is, up to `residual` = |step(point) - point|.
 
-    It is stable when all `eigenvalues` of the Jacobian are inside the unit circle.
+    It is stable when all `eigenvalues` of the Jacobian are inside the unit circle. Its time
+    constant may be off by `time_constant_error_steps`, as that of an `Attractor`.
     """
 
     point: Float[np.ndarray, " state"]
@@ -27,6 +44,7 @@ class FixedPoint:
     stable: bool
     eigenvalues: Eigenvalues
     time_constant_steps: float
+    time_constant_error_steps: float
     share: float
 
     @property
@@ -50,7 +68,22 @@ def find_fixed_points(
     returned. Points within `merge_distance` of each other are one, of which the one with the
     least residual is returned; `share` is the fraction of starts that led there. The
     defaults are for float64. More starts may find more: nothing tells that all were found.
+
+    A `PrecisionWarning` says where the map rounds too coarsely for `tolerance`, or leaves more
+    than a tenth of a time constant unknown.
     """
+    found, missed = solve_fixed_points(step, starts, tolerance, merge_distance, max_steps)
+    _warn_if_missed(step, missed, tolerance)
+    warn_if_uncertain(
+        ((it.time_constant_steps, it.time_constant_error_steps) for it in found), stacklevel=2
+    )
+    return found
+
+
+def solve_fixed_points(
+    step: Step, starts: Starts, tolerance: float, merge_distance: float, max_steps: int = 256
+) -> tuple[tuple[FixedPoint, ...], Missed]:
+    """As `find_fixed_points`, with the points above `tolerance` and their residuals."""
     starts = check_starts(step, starts)
     with use_precision(starts.dtype):
         points, residuals = jax.device_get(_solve(step, jnp.asarray(starts), max_steps))
@@ -63,17 +96,35 @@ def find_fixed_points(
         _describe(step, group, float(residuals[labels == label][0]), (labels == label).mean())
         for label, group in enumerate(groups)
     ]
-    return tuple(sorted(found, key=lambda it: (it.num_unstable, it.point.tolist())))
+    found.sort(key=lambda it: (it.num_unstable, it.point.tolist()))
+    missed = labels < 0
+    return tuple(found), (points[missed], residuals[missed])
+
+
+def _warn_if_missed(step: Step, missed: Missed, tolerance: float) -> None:
+    """Warn of points that are as near to fixed as the map's rounding allows, and not returned."""
+    reach = [10 * float(np.linalg.norm(measure_rounding(step, point))) for point in missed[0]]
+    near = missed[1] <= np.asarray(reach)
+    if near.any():
+        warnings.warn(
+            f"{near.sum()} starts led to where the map moves by no more than its rounding, which "
+            f"is above the tolerance of {tolerance:g}, so fixed points may be missing. Use a "
+            f"tolerance of {max(np.asarray(reach)[near]):.0e}, or a map that computes in float64 "
+            "all the way.",
+            PrecisionWarning,
+            stacklevel=3,
+        )
 
 
 def _describe(step: Step, group: Cycle, residual: float, share: float) -> FixedPoint:
-    eigenvalues = compute_eigenvalues(step, group)
+    spectrum = compute_spectrum(step, group, residual)
     return FixedPoint(
         group[0],
         residual,
-        stable=bool((np.abs(eigenvalues) < 1).all()),
-        eigenvalues=eigenvalues,
-        time_constant_steps=compute_time_constant(eigenvalues, 1),
+        stable=spectrum.stable,
+        eigenvalues=spectrum.eigenvalues,
+        time_constant_steps=spectrum.time_constant_steps,
+        time_constant_error_steps=spectrum.error_steps,
         share=float(share),
     )
 

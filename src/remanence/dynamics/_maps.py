@@ -12,6 +12,14 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from remanence.cells import BMRU, AbstractCell
+from remanence.dynamics._differences import (
+    Function,
+    Linearization,
+    difference,
+    linearize,
+    measure_noise,
+    trust,
+)
 from remanence.errors import InvalidOptionError
 
 State = Float[Array, " state"]
@@ -77,30 +85,60 @@ def is_smooth(cell: AbstractCell) -> bool:
     return not any(isinstance(part, BMRU) for part in parts)
 
 
-def from_numpy(
-    function: Callable[[np.ndarray], np.ndarray],
-    jacobian: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> Step:
+class NumpyMap:
+    """A map made of a plain NumPy function of one state, as `from_numpy` makes it."""
+
+    def __init__(self, function: Function, jacobian: Function | None):
+        self.function, self.jacobian = function, jacobian
+        differentiate = jacobian or (lambda state: difference(function, state))
+
+        @jax.custom_jvp
+        def step(state: State) -> State:
+            return _call_host(function, state, state.shape)
+
+        @step.defjvp
+        def _(primals: tuple[State], tangents: tuple[State]) -> tuple[State, State]:
+            (state,), (tangent,) = primals, tangents
+            return step(state), _call_host(differentiate, state, 2 * state.shape) @ tangent
+
+        self._step = step
+
+    def __call__(self, state: State) -> State:
+        return self._step(state)
+
+    def linearize(self, state: Float[np.ndarray, " state"]) -> Linearization:
+        """The Jacobian at a state, as well as it can be known, with its error."""
+        if self.jacobian is None:
+            return linearize(self.function, state)
+        return trust(self.function, np.asarray(self.jacobian(state), np.float64), state)
+
+
+def from_numpy(function: Function, jacobian: Function | None = None) -> NumpyMap:
     """A map made of a plain NumPy function of one state.
 
-    `jacobian` gives the matrix of its derivatives at a state (row: output, column: input);
-    without it, central differences do.
+    `jacobian` gives the matrix of its derivatives at a state (row: output, column: input).
+    Without it, central differences do, whose width is chosen by the rounding error of `function`.
+    That is measured, as a function may be given float64 and compute in float32 inside, and what it
+    leaves unknown of a time constant is told by `time_constant_error_steps`.
+
+    >>> from remanence import dynamics
+    >>> leak = dynamics.from_numpy(lambda state: 0.875 * state.astype(np.float32) + 0.1)
+    >>> [attractor] = dynamics.find_attractors(leak, np.zeros((1, 1)))
+    >>> off = abs(attractor.time_constant_steps + 1 / np.log(0.875))
+    >>> bool(off < attractor.time_constant_error_steps < 0.01)
+    True
     """
-    differentiate = jacobian or (lambda state: _difference(function, state))
-
-    @jax.custom_jvp
-    def step(state: State) -> State:
-        return _call_host(function, state, state.shape)
-
-    @step.defjvp
-    def _(primals: tuple[State], tangents: tuple[State]) -> tuple[State, State]:
-        (state,), (tangent,) = primals, tangents
-        return step(state), _call_host(differentiate, state, 2 * state.shape) @ tangent
-
-    return step
+    return NumpyMap(function, jacobian)
 
 
-def _call_host(function: Callable[[np.ndarray], np.ndarray], state: State, shape: Any) -> Array:
+def measure_rounding(step: Step, state: Float[np.ndarray, " state"]) -> np.ndarray:
+    """The rounding error of each number that `step` returns; of a map of JAX, by its precision."""
+    if isinstance(step, NumpyMap):
+        return measure_noise(step.function, state)
+    return np.finfo(state.dtype).eps * np.maximum(1.0, np.abs(state))
+
+
+def _call_host(function: Function, state: State, shape: Any) -> Array:
     """`function` of the state, run by Python; a batch of states costs one call from JAX."""
     dtype = np.dtype(state.dtype)
 
@@ -118,16 +156,6 @@ def _call_host(function: Callable[[np.ndarray], np.ndarray], state: State, shape
     return jax.lax.bitcast_convert_type(
         words if dtype.itemsize == 8 else words[..., 0], state.dtype
     )
-
-
-def _difference(function: Callable[[np.ndarray], np.ndarray], state: np.ndarray) -> np.ndarray:
-    """The Jacobian by central differences, whose error is least near the cube root of epsilon."""
-    widths = np.cbrt(np.finfo(state.dtype).eps) * np.maximum(1, np.abs(state))
-    columns = [
-        (np.asarray(function(state + offset)) - np.asarray(function(state - offset))) / (2 * width)
-        for offset, width in zip(np.diag(widths), widths, strict=True)
-    ]
-    return np.stack(columns, axis=1)
 
 
 def use_precision(dtype: Any) -> AbstractContextManager[Any]:
