@@ -14,8 +14,8 @@ Matrix = Float[np.ndarray, "state state"]
 # does not; a function that stands still there rounds to 16 bits, and shows it at the second.
 # They are no whole numbers of units, or all probes might be rounded alike.
 SPACINGS = tuple(10 * math.pi * float(np.finfo(dtype).eps) for dtype in (np.float32, np.float16))
-# How far from the state it is looked for: floating point numbers are so dense around 0 that a function shows
-# less noise there than it has where differences are taken.
+# How far from the state probes are: floating point numbers are so dense around 0 that a function
+# shows less noise there than it has where differences are taken.
 ASIDE = 1 / 64
 ORDER = 6
 # Of functions that are float32 in part, 16 probes misjudge 1 in 50, and 64 none of hundreds.
