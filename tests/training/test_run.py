@@ -154,6 +154,28 @@ def test_a_run_is_never_overwritten(whole_run):
         begin(whole_run)
 
 
+def read_all(path: Path) -> dict[str, bytes]:
+    files = [file for file in path.rglob("*") if file.is_file() and file.name != ".lock"]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("kept", ["agents", "checkpoint.safetensors", "curves.parquet"])
+def test_a_run_without_its_description_is_refused_and_kept(whole_run, tmp_path, kept, resume):
+    out = tmp_path / "run"
+    out.mkdir()
+    copy_run(whole_run / kept, out)
+    before = read_all(out)
+    with pytest.raises(StoreError, match=r"\(run\.json\) is missing; restore the file or choose"):
+        begin(out, resume=resume)
+    assert read_all(out) == before
+
+
+def test_a_directory_with_other_files_can_take_a_run(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert begin(tmp_path, config=change_config(CONFIG, {"num_iterations": 1})).finished
+
+
 def test_there_must_be_a_run_to_resume(tmp_path):
     with pytest.raises(StoreError, match="there is no run here to resume"):
         begin(tmp_path / "run", resume=True)

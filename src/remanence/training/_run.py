@@ -38,6 +38,7 @@ from remanence.training._learner import LearnerState
 
 FORMAT = 1
 _VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy")
+_DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
 
 Curves = dict[str, np.ndarray]
@@ -87,7 +88,20 @@ class RunDirectory:
             raise StoreError(
                 self.path, "there is a run here already", "resume it or choose another directory"
             )
+        self.refuse_leftovers()
         write_json(self._description, description)
+
+    def refuse_leftovers(self) -> None:
+        """Raise if there are files of a run whose description is missing: they may be of any."""
+        parts = {"agents": "agents", "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
+        found = [name for name, file in parts.items() if (self.path / file).exists()]
+        if found and not self.exists:
+            raise StoreError(
+                self.path,
+                f"this directory holds {found[0]} of a run, but the run's description "
+                f"({_DESCRIPTION}) is missing",
+                "restore the file or choose another directory",
+            )
 
     def check(self, description: Mapping[str, Any]) -> None:
         """Raise unless what is to be resumed is what was begun, with the same versions."""
@@ -139,7 +153,7 @@ class RunDirectory:
             "iteration": np.repeat(np.arange(1, num_iterations + 1), len(seeds)),
         }
         write_table(
-            self.path / "curves.parquet",
+            self.path / _CURVES,
             columns | {name: curve.ravel() for name, curve in curves.items()},
         )
 
@@ -156,7 +170,7 @@ class RunDirectory:
 
     def load_curves(self) -> Curves:
         """The learning curves: columns `seed`, `iteration` and one for each metric."""
-        return read_table(self.path / "curves.parquet")
+        return read_table(self.path / _CURVES)
 
     def load_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the run was trained on, and its parameters."""
@@ -164,11 +178,11 @@ class RunDirectory:
 
     @property
     def _description(self) -> Path:
-        return self.path / "run.json"
+        return self.path / _DESCRIPTION
 
     @property
     def _checkpoint(self) -> Path:
-        return self.path / "checkpoint.safetensors"
+        return self.path / _CHECKPOINT
 
     def _agent_path(self, seed: int) -> Path:
         return self.path / "agents" / f"seed-{seed}.safetensors"

@@ -130,6 +130,7 @@ def _open_run(
         yield None
         return
     run = RunDirectory(Path(out))
+    run.refuse_leftovers()
     if resume and not run.exists:
         raise StoreError(run.path, "there is no run here to resume", "check the path")
     with hold_directory(run.path):
