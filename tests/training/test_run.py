@@ -229,9 +229,22 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
     assert checkpoint.read_bytes() == contents
 
 
+def test_the_checkpoint_of_another_run_is_refused_and_kept(whole_run, tmp_path):
+    other = tmp_path / "other"
+    changed = change_config(CONFIG, {"num_iterations": 1, "discount": 0.5})
+    begin(other, config=changed)
+    out = copy_run(whole_run, tmp_path / "run")
+    before = copy_run(other / "checkpoint.safetensors", out / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(StoreError, match=r"another run: what\.config\.discount is 0\.5"):
+        begin(out, resume=True)
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
 def test_a_damaged_description_is_refused(whole_run, tmp_path):
     out = copy_run(whole_run, tmp_path / "run")
-    for contents, message in [("{", "this is not JSON"), ('{"format": 1}', "not a run")]:
+    empty = '{"format": 1, "what": {}, "versions": {}}'
+    broken = [("{", "this is not JSON"), ('{"format": 1}', "not a run"), (empty, "not a run")]
+    for contents, message in broken:
         (out / "run.json").write_text(contents)
         with pytest.raises(StoreError, match=message):
             begin(out, resume=True)

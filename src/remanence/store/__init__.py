@@ -7,6 +7,7 @@ from remanence.store._arrays import save_arrays as save_arrays
 from remanence.store._files import beat as beat
 from remanence.store._files import find_difference as find_difference
 from remanence.store._files import hold_directory as hold_directory
+from remanence.store._files import locate_difference as locate_difference
 from remanence.store._files import measure_silence as measure_silence
 from remanence.store._files import read_json as read_json
 from remanence.store._files import remove_leftovers as remove_leftovers

@@ -21,10 +21,11 @@ import numpy as np
 
 from remanence import envs
 from remanence.errors import StoreError
-from remanence.networks import Agent, Architecture
+from remanence.networks import Agent, Architecture, read_agent
 from remanence.store import (
     find_difference,
     load_arrays,
+    locate_difference,
     name_leaves,
     read_json,
     read_table,
@@ -118,9 +119,7 @@ class RunDirectory:
     def read_description(self) -> dict[str, Any]:
         """The contents of run.json."""
         found = read_json(self._description)
-        parts = ("what", "versions")
-        ours = isinstance(found, dict) and all(isinstance(found.get(p), dict) for p in parts)
-        if not ours or found.get("format") != FORMAT:
+        if not _is_description(found):
             raise StoreError(
                 self._description, "not a run that this version reads", "use the one that wrote it"
             )
@@ -130,7 +129,8 @@ class RunDirectory:
         """Write all of the state as one file, in one step."""
         arrays = {_STATE + name: leaf for name, leaf in name_leaves(states).items()}
         arrays |= {_CURVE + name: curve for name, curve in curves.items()}
-        header = {"kind": "checkpoint", "format": FORMAT}
+        what = self.read_description()["what"]
+        header = {"kind": "checkpoint", "format": FORMAT, "what": what}
         save_arrays(self._checkpoint, arrays, header)
 
     def load_checkpoint(self, template: LearnerState) -> tuple[LearnerState, Curves] | None:
@@ -141,6 +141,17 @@ class RunDirectory:
         if (header.get("kind"), header.get("format")) != ("checkpoint", FORMAT):
             raise StoreError(
                 self._checkpoint, "not a checkpoint that this version reads", "start the run anew"
+            )
+        what = self.read_description()["what"]
+        # Checkpoints of earlier versions do not say.
+        difference = locate_difference("what", header.get("what", what), what)
+        if difference:
+            place, ours, theirs = difference
+            raise StoreError(
+                self._checkpoint,
+                f"this is the checkpoint of another run: {place} is {ours!r} and should be "
+                f"{theirs!r}",
+                "put the run's own file back, or start the run anew",
             )
         states = restore_leaves(template, _strip(arrays, _STATE), self._checkpoint)
         return states, _strip(arrays, _CURVE)
@@ -161,12 +172,20 @@ class RunDirectory:
         """Write the agent of one seed."""
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
-        agent.save(self._agent_path(seed), origin)
+        agent.save(self.agent_path(seed), origin)
 
-    def load_agents(self) -> dict[int, Agent]:
-        """The agents of all seeds, by seed."""
-        seeds = self.read_description()["what"]["seeds"]
-        return {seed: Agent.load(self._agent_path(seed)) for seed in seeds}
+    def load_agents(self, seeds: Sequence[int] | None = None) -> dict[int, Agent]:
+        """The agents of all seeds or of some, by seed; a file of another training is refused."""
+        what = self.read_description()["what"]
+        wanted = what["seeds"] if seeds is None else seeds
+        return {seed: self._load_agent(seed, what) for seed in wanted}
+
+    def _load_agent(self, seed: int, what: Mapping[str, Any]) -> Agent:
+        path = self.agent_path(seed)
+        problem = find_foreign(read_agent(path)[1], seed, what)
+        if problem:
+            raise StoreError(path, problem, "put the run's own file back, or train it anew")
+        return Agent.load(path)
 
     def load_curves(self) -> Curves:
         """The learning curves: columns `seed`, `iteration` and one for each metric."""
@@ -184,8 +203,40 @@ class RunDirectory:
     def _checkpoint(self) -> Path:
         return self.path / _CHECKPOINT
 
-    def _agent_path(self, seed: int) -> Path:
+    def agent_path(self, seed: int) -> Path:
+        """The weights of one seed."""
         return self.path / "agents" / f"seed-{seed}.safetensors"
+
+
+def _is_description(found: Any) -> bool:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return False
+    what, versions = found.get("what"), found.get("versions")
+    kinds = {"environment": dict, "architecture": dict, "config": dict, "seeds": list}
+    return (
+        isinstance(versions, dict)
+        and isinstance(what, dict)
+        and all(isinstance(what.get(name), kind) for name, kind in kinds.items())
+    )
+
+
+def find_foreign(header: Mapping[str, Any], seed: int, what: Mapping[str, Any]) -> str | None:
+    """Why an agent with such a header is not that of a seed of a run, in words, or None.
+
+    `what` is what the run's description has under that name.
+    """
+    origin = header["origin"]
+    if origin.get("seed") != seed:
+        found = f"seed {origin['seed']}" if "seed" in origin else "a seed that it does not name"
+        return f"this is the agent of {found}, and that of seed {seed} is expected here"
+    told = {part: origin.get(part) for part in ("environment", "config")}
+    told["architecture"] = header["architecture"]
+    for part, found in told.items():
+        difference = locate_difference(part, found, what[part])
+        if difference:
+            place, ours, theirs = difference
+            return f"its agent is of another training: {place} is {ours!r} and should be {theirs!r}"
+    return None
 
 
 def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
