@@ -14,6 +14,7 @@ from typing import Any
 from remanence.errors import StoreError
 
 LOCK = ".lock"
+SET_ASIDE = ".replaced"
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -139,6 +140,15 @@ def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed process left in a directory that is held."""
     for leftover in path.rglob(".*.part"):
         leftover.unlink(missing_ok=True)
+
+
+def set_aside(path: Path) -> None:
+    """Rename a file that cannot stay, if it is there; an earlier one of that name gives way."""
+    try:
+        if path.exists():
+            path.replace(path.with_name(f"{path.name}{SET_ASIDE}"))
+    except OSError as error:
+        raise _explain(path, error) from error
 
 
 def _flush(path: Path) -> None:

@@ -1,5 +1,7 @@
 """Tables in Parquet files, from NumPy columns and back, by way of DuckDB in memory."""
 
+import atexit
+import functools
 import glob
 import hashlib
 from collections.abc import Callable, Mapping
@@ -25,7 +27,7 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     columns = {name: _check(name, column) for name, column in columns.items()}
 
     def write(temporary: Path) -> None:
-        with duckdb.connect() as connection:
+        with _open_database().cursor() as connection:
             connection.register("columns", columns)
             options = f"format parquet, kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
             connection.execute(f"copy columns to {_name(temporary)} ({options})")
@@ -44,7 +46,7 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise StoreError(path, "there is no such file", "check the path")
     try:
-        with duckdb.connect() as connection:
+        with _open_database().cursor() as connection:
             found = connection.sql(f"from {scan_table(path)}").fetchnumpy()
             digest = _read_digest(connection, path)
     except duckdb.Error as error:
@@ -64,6 +66,25 @@ def scan_table(path: Path) -> str:
 def quote(text: str) -> str:
     """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+@functools.cache
+def _open_database() -> "duckdb.DuckDBPyConnection":
+    """One for all tables, since opening takes longer than reading.
+
+    Its cache is off: a file that has been damaged since it was read must show it.
+    """
+    import duckdb
+
+    database = duckdb.connect(config={"enable_external_file_cache": False})
+    atexit.register(_close_database, database)
+    return database
+
+
+def _close_database(database: "duckdb.DuckDBPyConnection") -> None:
+    """Let go of it while Python still can; what is left at its end is complained about."""
+    _open_database.cache_clear()
+    database.close()
 
 
 def _read_digest(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:

@@ -81,7 +81,7 @@ class RunDirectory:
 
     @property
     def exists(self) -> bool:
-        return self._description.exists()
+        return self.description_path.exists()
 
     def create(self, description: Mapping[str, Any]) -> None:
         """Begin a run; an existing one is never overwritten."""
@@ -90,12 +90,13 @@ class RunDirectory:
                 self.path, "there is a run here already", "resume it or choose another directory"
             )
         self.refuse_leftovers()
-        write_json(self._description, description)
+        write_json(self.description_path, description)
 
     def refuse_leftovers(self) -> None:
         """Raise if there are files of a run whose description is missing: they may be of any."""
-        parts = {"agents": "agents", "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
-        found = [name for name, file in parts.items() if (self.path / file).exists()]
+        agents = f"agents/*{self.agent_path(0).suffix}"
+        parts = {"agents": agents, "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
+        found = [name for name, files in parts.items() if any(self.path.glob(files))]
         if found and not self.exists:
             raise StoreError(
                 self.path,
@@ -111,17 +112,19 @@ class RunDirectory:
             difference = find_difference(part, found[part], description[part])
             if difference:
                 raise StoreError(
-                    self._description,
+                    self.description_path,
                     f"the run was begun differently: {difference}",
                     "repeat what it was begun with, or choose another directory",
                 )
 
     def read_description(self) -> dict[str, Any]:
         """The contents of run.json."""
-        found = read_json(self._description)
+        found = read_json(self.description_path)
         if not _is_description(found):
             raise StoreError(
-                self._description, "not a run that this version reads", "use the one that wrote it"
+                self.description_path,
+                "not a run that this version reads",
+                "use the one that wrote it",
             )
         return found
 
@@ -129,32 +132,57 @@ class RunDirectory:
         """Write all of the state as one file, in one step."""
         arrays = {_STATE + name: leaf for name, leaf in name_leaves(states).items()}
         arrays |= {_CURVE + name: curve for name, curve in curves.items()}
-        what = self.read_description()["what"]
-        header = {"kind": "checkpoint", "format": FORMAT, "what": what}
-        save_arrays(self._checkpoint, arrays, header)
+        header = {"kind": "checkpoint", "format": FORMAT, "run": self.read_description()}
+        save_arrays(self.checkpoint_path, arrays, header)
 
     def load_checkpoint(self, template: LearnerState) -> tuple[LearnerState, Curves] | None:
         """The last checkpoint, or None if the run was killed before its first."""
-        if not self._checkpoint.exists():
+        arrays = self.check_checkpoint()
+        if arrays is None:
             return None
-        arrays, header = load_arrays(self._checkpoint)
-        if (header.get("kind"), header.get("format")) != ("checkpoint", FORMAT):
-            raise StoreError(
-                self._checkpoint, "not a checkpoint that this version reads", "start the run anew"
-            )
+        states = restore_leaves(template, _strip(arrays, _STATE), self.checkpoint_path)
+        return states, _strip(arrays, _CURVE)
+
+    def check_checkpoint(self) -> Mapping[str, np.ndarray] | None:
+        """The arrays of the last checkpoint, if any; raise if it is not whole or not this run's."""
+        if not self.checkpoint_path.exists():
+            return None
+        arrays, run = self._read_checkpoint()
         what = self.read_description()["what"]
-        # Checkpoints of earlier versions do not say.
-        difference = locate_difference("what", header.get("what", what), what)
+        # Checkpoints of earlier versions do not say which run they are of.
+        difference = locate_difference("what", run["what"] if run else what, what)
         if difference:
             place, ours, theirs = difference
             raise StoreError(
-                self._checkpoint,
+                self.checkpoint_path,
                 f"this is the checkpoint of another run: {place} is {ours!r} and should be "
                 f"{theirs!r}",
                 "put the run's own file back, or start the run anew",
             )
-        states = restore_leaves(template, _strip(arrays, _STATE), self._checkpoint)
-        return states, _strip(arrays, _CURVE)
+        return arrays
+
+    def recall_description(self) -> dict[str, Any] | None:
+        """The run's description as the last checkpoint has it, if there is one that does."""
+        try:
+            return self._read_checkpoint()[1]
+        except StoreError:
+            return None
+
+    def restore_description(self, description: Mapping[str, Any]) -> None:
+        """Write a description that was lost."""
+        write_json(self.description_path, description)
+
+    def _read_checkpoint(self) -> tuple[Mapping[str, np.ndarray], dict[str, Any] | None]:
+        arrays, header = load_arrays(self.checkpoint_path)
+        ours = isinstance(header, dict) and header.get("kind") == "checkpoint"
+        if not ours or header.get("format") != FORMAT:
+            raise StoreError(
+                self.checkpoint_path,
+                "not a checkpoint that this version reads",
+                "start the run anew",
+            )
+        run = header.get("run")
+        return arrays, run if _is_description(run) else None
 
     def save_curves(self, seeds: Sequence[int], curves: Curves) -> None:
         """Write the curves, an array (iterations, seeds) for each metric, as one long table."""
@@ -196,11 +224,13 @@ class RunDirectory:
         return envs.restore(self.read_description()["what"]["environment"])
 
     @property
-    def _description(self) -> Path:
+    def description_path(self) -> Path:
+        """What the run is."""
         return self.path / _DESCRIPTION
 
     @property
-    def _checkpoint(self) -> Path:
+    def checkpoint_path(self) -> Path:
+        """All of the state, from which a run goes on."""
         return self.path / _CHECKPOINT
 
     def agent_path(self, seed: int) -> Path:
