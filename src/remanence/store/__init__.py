@@ -20,4 +20,6 @@ from remanence.store._machine import find_commit as find_commit
 from remanence.store._tables import quote as quote
 from remanence.store._tables import read_table as read_table
 from remanence.store._tables import scan_table as scan_table
+from remanence.store._tables import seal_rows as seal_rows
+from remanence.store._tables import write_rows as write_rows
 from remanence.store._tables import write_table as write_table

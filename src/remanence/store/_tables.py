@@ -58,6 +58,47 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
     return columns
 
 
+def seal_rows(query: str) -> "duckdb.DuckDBPyRelation":
+    """The rows of a query, in a database of their own from which no file can be read or written.
+
+    What is asked of them may so come from anyone: a condition in SQL could otherwise read every
+    file that its user can.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"create table rows as {query}")
+    for setting in ("enable_external_access = false", "python_enable_replacements = false"):
+        connection.execute(f"set {setting}")
+    connection.execute("set lock_configuration = true")
+    return connection.sql("from rows")
+
+
+def write_rows(path: Path, rows: "duckdb.DuckDBPyRelation") -> None:
+    """Write rows, sealed or not, as a Parquet file; what is null stays null."""
+    import duckdb
+
+    columns = rows.fetchnumpy()
+    values = {f"value{i}": np.ma.getdata(column) for i, column in enumerate(columns.values())}
+    nulls = {f"null{i}": np.ma.getmaskarray(column) for i, column in enumerate(columns.values())}
+    named = ", ".join(
+        f"if(null{i}, null, value{i})::{kind} as {_quote_name(name)}"
+        for i, (name, kind) in enumerate(zip(rows.columns, rows.types, strict=True))
+    )
+
+    def write(temporary: Path) -> None:
+        with _open_database().cursor() as connection:
+            connection.register("columns", values | nulls)
+            query = f"select {named} from columns"
+            connection.execute(f"copy ({query}) to {_name(temporary)} (format parquet)")
+
+    try:
+        write_whole(path, write)
+    except duckdb.Error as error:
+        problem = f"cannot be written ({error})"
+        raise StoreError(path, problem, "check space and permissions") from error
+
+
 def scan_table(path: Path) -> str:
     """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of."""
     return f"read_parquet({_name(path, glob.escape)}, hive_partitioning = false)"
@@ -85,6 +126,10 @@ def _close_database(database: "duckdb.DuckDBPyConnection") -> None:
     """Let go of it while Python still can; what is left at its end is complained about."""
     _open_database.cache_clear()
     database.close()
+
+
+def _quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _read_digest(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:
