@@ -229,7 +229,7 @@ def test_another_plan_is_refused(copy, study):
 
 def test_what_is_there_without_a_plan_is_refused(copy, study):
     (copy / "study.json").unlink()
-    with pytest.raises(StoreError, match="no plan that it is of"):
+    with pytest.raises(StoreError, match=r"its plan \(study\.json\) is missing"):
         run_here(copy, study)
 
 

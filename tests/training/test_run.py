@@ -283,10 +283,17 @@ def test_impossible_options_are_refused(options, message):
         begin(None, **options)
 
 
-@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31]])
+@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31], range(10**12)])
 def test_impossible_seeds_are_refused(seeds):
     with pytest.raises(InvalidOptionError, match="seeds"):
         train(envs.make("tmaze"), NETWORK, CONFIG, seeds)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_more_seeds_than_memory_are_refused():
+    network = make_architecture("deep-mingru")
+    with pytest.raises(InvalidOptionError, match=r"for 100000 seed.* this machine has 16"):
+        train(envs.make("tmaze"), network, CONFIG, range(100_000))
 
 
 def test_parameters_of_a_batch_are_refused():

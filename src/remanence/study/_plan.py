@@ -10,10 +10,15 @@ from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import BUDGET, LONGEST
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
-from remanence.training import PPOConfig, change_config, get_preset
+from remanence.training import (
+    LARGEST_SEED,
+    PPOConfig,
+    change_config,
+    check_training,
+    get_preset,
+)
 
 PLAIN_NETWORK = "tmaze"
-LARGEST_SEED = 2**31 - 1
 # File systems take 255 bytes, of which endings and those of temporary files need some.
 LONGEST_NAME = 200
 
@@ -59,8 +64,9 @@ class Job:
         if get_preset(self.preset).environment != "tmaze":
             raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
         _ = cell_registry[self.cell]
-        self.make_architecture()
-        self.make_config()
+        environment, _ = self.make_environment()
+        num_seeds = len(self.seeds)
+        check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
 
     @property
     def model(self) -> str:
