@@ -7,7 +7,8 @@ import sys
 import tyro
 from rich.console import Console
 
-from remanence.cli._certify import Certify, Check
+from remanence.cli._certify import Certify
+from remanence.cli._check import Check
 from remanence.cli._demo import Demo
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks

@@ -13,7 +13,6 @@ from rich.table import Table
 from remanence.cli._agents import find_home, load_agents
 from remanence.cli._progress import show_count
 from remanence.evaluation import BUDGET, Certificate, certify, explain, headline
-from remanence.evaluation import check_certificate as checker
 from remanence.training import keep_compiled_programs
 
 MOST_TOLD = 2
@@ -23,8 +22,10 @@ MOST_TOLD = 2
 class Certify:
     """Settle how trained agents do on every length of the T-maze, not just on some.
 
-    Writes one certificate for each seed to RUN/certificates. `remanence check` verifies one from
-    the agent's weights, by a checker that shares no code with what made it.
+    Writes one certificate for each seed to RUN/certificates: what the compiled program does, what
+    the portable program does, whose bits are the same everywhere, and what is proved whatever does
+    the rounding. `remanence check` verifies it from the agent's weights, by a checker that shares
+    no code with what made it.
 
     Example: remanence certify runs/gru --seeds 1-6
     """
@@ -62,29 +63,6 @@ class Certify:
             console.print(f"Written to {out}.", highlight=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class Check:
-    """Verify a certificate from an agent's weights, without trusting what made it.
-
-    The proof by contraction is verified completely. The claim about the compiled program is run
-    again in NumPy's arithmetic, and any difference is reported.
-
-    Example: remanence check runs/gru/certificates/seed-1.json runs/gru/agents/seed-1.safetensors
-    """
-
-    certificate: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CERTIFICATE")]
-    """What `remanence certify` wrote."""
-    agent: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="AGENT")]
-    """The agent's weights."""
-    json: bool = False
-    """Print one JSON object instead of words."""
-
-    def run(self, console: Console) -> None:
-        del console  # the checker prints for itself, as it does on its own
-        arguments = [str(self.certificate), str(self.agent), *(["--json"] if self.json else [])]
-        raise SystemExit(checker.main(arguments))
-
-
 def _tell(console: Console, seed: int, certificate: Certificate) -> None:
     """One agent, in words."""
     architecture = certificate.agent["architecture"]
@@ -102,20 +80,20 @@ def _tabulate(console: Console, certificates: dict[int, Certificate]) -> None:
     table.add_column("right arm on")
     table.add_column("no wasted step on")
     table.add_column("fails first")
-    table.add_column("without rounding")
+    table.add_column("any rounding")
     for seed, certificate in certificates.items():
-        solved, optimal = certificate.solved, certificate.optimal
+        solved, optimal = certificate.compiled.solved, certificate.compiled.optimal
         failure = solved.failure
         table.add_row(
             str(seed),
             str(solved.lengths or "undecided"),
             str(optimal.lengths or "undecided"),
             f"{failure.kind} at {failure.length:,}" if failure else "",
-            certificate.contraction["verdict"],
+            "not proved" if certificate.contraction.optimal is None else "proved",
         )
     console.print(table)
-    forever = sum(c.solved.verdict == "every length" for c in certificates.values())
-    undecided = sum(c.solved.verdict == "undecided" for c in certificates.values())
+    forever = sum(c.compiled.solved.verdict == "every length" for c in certificates.values())
+    undecided = sum(c.compiled.solved.verdict == "undecided" for c in certificates.values())
     console.print(
         f"\n{forever} of {len(certificates)} act right at every length there is, "
         f"{undecided} are undecided.",

@@ -1,11 +1,12 @@
 """Certificates: on which lengths of the T-maze an agent acts right, for all lengths there are.
 
-Two certificates in one. The bitwise one is about the compiled program that acts: its states are
-finitely many, every orbit closes, and what has been seen of it is all there is. The one by
-contraction is about the map on the real numbers, and so about any hardware's rounding.
+Of the compiled program and of the portable one, bit for bit: their states are finitely many, every
+orbit closes, and what has been seen of it is all there is. And by contraction of the network
+itself, whatever does the rounding.
 """
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -18,38 +19,33 @@ import jax
 import numpy as np
 
 from remanence.envs import AbstractEnvironment, describe
-from remanence.errors import InvalidOptionError, StoreError
+from remanence.errors import InvalidOptionError
 from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._contraction import prove_contraction
+from remanence.evaluation._contraction import Contraction, prove_contraction
 from remanence.evaluation._course import chart_course, find_optimal, find_solved
 from remanence.evaluation._failures import Failure, explain_loss, explain_waste
 from remanence.evaluation._itinerary import Itinerary
 from remanence.evaluation._lengths import LengthSet
 from remanence.evaluation._orbit import Closure
+from remanence.evaluation._portable_walker import PortableWalker
 from remanence.evaluation._theory import (
     Condition,
+    Multistability,
     check_compatible,
     check_multistability,
     check_separating,
     find_merge,
     measure_distance,
 )
-from remanence.evaluation._walker import GOALS, Walker
-from remanence.evaluation.check_certificate import hash_environment, hash_policy
+from remanence.evaluation._walker import GOALS, AbstractWalker, Walker
 from remanence.networks import Agent
-from remanence.store import name_leaves, read_json, write_json
+from remanence.portable import UnportableError
+from remanence.store import describe_machine, name_leaves, write_json
 
-KIND, FORMAT = "remanence certificate", 1
+KIND, FORMAT = "remanence certificate", 2
 BUDGET = 1_000_000
-_VERSIONED = ("remanence", "jax", "jaxlib", "numpy")
-
-
-def read_certificate(path: Path) -> dict[str, Any]:
-    """A certificate as JSON has it, if it is one that this version reads."""
-    found = read_json(path)
-    if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (KIND, FORMAT):
-        raise StoreError(path, "not a certificate that this version reads", "make it anew")
-    return found
+PORTABLE_BUDGET = 100_000  # NumPy takes a hundred times as long for a step
+PORTABLE_VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,29 +67,73 @@ class Horizons:
 
 
 @dataclasses.dataclass(frozen=True)
-class Certificate:
-    """What is known of all lengths, for one agent in one T-maze.
+class Findings:
+    """What is known of all lengths, for one program that acts in one T-maze.
 
     `optimal`: the right arm in the fewest steps. `solved`: the right arm within the time limit.
-    `closures`: transient and period of each goal's orbit, None where it did not close within
+    `closures`: transient and period of each cue's orbit, None where it did not close within
     `budget` steps. `merge`: the step from which on the cues have left the same memory, the exact
     memory span; None if they never do, or not within the budget. `distance`: how far apart the
-    states are that the cues end in. `contraction`: verdict and evidence for the map on the real
-    numbers.
+    states are that the cues end in.
     """
 
-    agent: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    program: Mapping[str, Any]
     budget: int
     optimal: Horizons
     solved: Horizons
     closures: Mapping[int, Closure | None]
     compatible: Condition
     separating: Condition
+    multistability: Multistability
     merge: int | None
     distance: float | None
-    multistability: tuple[Condition, ...]
-    contraction: Mapping[str, Any]
+
+    @property
+    def decided(self) -> bool:
+        """Whether a larger budget would add nothing."""
+        lengths = (self.optimal.lengths, self.solved.lengths)
+        return None not in lengths and None not in self.closures.values()
+
+    def to_json(self) -> dict[str, Any]:
+        """As a certificate has it; a budget is told only where it did not suffice."""
+        horizons = {"optimal": self.optimal, "solved": self.solved}
+        closures = [(cue, closure or (None, None)) for cue, closure in self.closures.items()]
+        return {
+            "program": dict(self.program),
+            "budget": None if self.decided else self.budget,
+            **{
+                name: None if found.lengths is None else found.lengths.to_json()
+                for name, found in horizons.items()
+            },
+            "failures": {
+                name: None if found.failure is None else dataclasses.asdict(found.failure)
+                for name, found in horizons.items()
+            },
+            "cues": [
+                {"cue": cue, "transient": transient, "period": period}
+                for cue, (transient, period) in closures
+            ],
+            "merge": self.merge,
+            "distance": self.distance,
+            "compatible": dataclasses.asdict(self.compatible),
+            "separating": dataclasses.asdict(self.separating),
+            "multistability": dataclasses.asdict(self.multistability),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """What is known of all lengths, for one agent in one T-maze.
+
+    `portable` is None where there is no portable program, and `unportable` then says why.
+    """
+
+    agent: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    compiled: Findings
+    portable: Findings | None
+    contraction: Contraction
+    unportable: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as the independent checker reads it."""
@@ -103,31 +143,9 @@ class Certificate:
                 "format": FORMAT,
                 "agent": dict(self.agent),
                 "environment": dict(self.environment),
-                "bitwise": {
-                    "budget": self.budget,
-                    "optimal": _write_lengths(self.optimal),
-                    "solved": _write_lengths(self.solved),
-                    "reasons": {"optimal": self.optimal.reason, "solved": self.solved.reason},
-                    "failures": {
-                        "optimal": _write_failure(self.optimal),
-                        "solved": _write_failure(self.solved),
-                    },
-                    "cues": [
-                        {"cue": goal, "transient": transient, "period": period}
-                        for goal, (transient, period) in (
-                            (goal, closure or (None, None))
-                            for goal, closure in self.closures.items()
-                        )
-                    ],
-                    "merge": self.merge,
-                    "distance": self.distance,
-                    "compatible": dataclasses.asdict(self.compatible),
-                    "separating": dataclasses.asdict(self.separating),
-                    "multistability": [dataclasses.asdict(part) for part in self.multistability],
-                    "backend": jax.default_backend(),
-                },
-                "contraction": dict(self.contraction),
-                "versions": {name: version(name) for name in _VERSIONED},
+                "compiled": self.compiled.to_json(),
+                "portable": None if self.portable is None else self.portable.to_json(),
+                "contraction": self.contraction.to_json(),
             }
         )
 
@@ -145,28 +163,78 @@ def certify(
     junctions is; where that is not enough, the verdict is "undecided", never a guess. Of the
     parameters of `env`, only the time limit matters.
     """
-    if budget < 1:
-        raise InvalidOptionError("budget", budget, "use 1 step or more")
     environment, params = env
-    walker = Walker(agent, environment)
-    itineraries = {goal: Itinerary(walker, goal, lingering_budget=budget) for goal in GOALS}
-    limit_factor = int(np.max(params.limit_factor))
-    optimal = _find_optimal(itineraries, budget)
-    solved = _find_solved(itineraries, limit_factor, budget)
-    names = environment.action_names
+    compiled = find_compiled(agent, env, budget=budget)
+    try:
+        portable, unportable = find_portable(agent, env, budget=budget), None
+    except (Undecided, UnportableError) as reason:
+        portable, unportable = None, str(reason).rstrip(".")
     return Certificate(
         agent=_identify(agent),
         environment=_identify_environment(environment, params),
+        compiled=compiled,
+        portable=portable,
+        contraction=prove_contraction(agent, environment, params),
+        unportable=unportable,
+    )
+
+
+def find_compiled(
+    agent: Agent, env: tuple[AbstractEnvironment, Any], *, budget: int = BUDGET
+) -> Findings:
+    """What the program does that JAX compiles on this machine."""
+    if budget < 1:
+        raise InvalidOptionError("budget", budget, "use 1 step or more")
+    return _find(Walker(agent, env[0]), env, name_compiled_program(), budget)
+
+
+def name_compiled_program() -> dict[str, Any]:
+    """What may change the bits of a compiled program on this machine."""
+    return {
+        "name": "compiled",
+        **{name: version(name) for name in ("remanence", "jax", "jaxlib")},
+        "backend": jax.default_backend(),
+        "processor": _name_processor(),
+    }
+
+
+def _name_processor() -> str:
+    if jax.default_backend() == "cpu":
+        return describe_machine()["cpu"]
+    return jax.devices()[0].device_kind
+
+
+def find_portable(
+    agent: Agent, env: tuple[AbstractEnvironment, Any], *, budget: int = PORTABLE_BUDGET
+) -> Findings:
+    """What the portable program does, on this machine and on every other."""
+    walker = PortableWalker(agent, env[0])
+    name = {"name": "portable", "version": PORTABLE_VERSION, "precision": walker.precision}
+    return _find(walker, env, name, min(budget, PORTABLE_BUDGET), at_once=True)
+
+
+def _find(
+    walker: AbstractWalker,
+    env: tuple[AbstractEnvironment, Any],
+    program: Mapping[str, Any],
+    budget: int,
+    at_once: bool = False,
+) -> Findings:
+    itineraries = {goal: Itinerary(walker, goal, budget, at_once) for goal in GOALS}
+    for itinerary in itineraries.values():
+        itinerary.orbit.extend(budget)
+    names = env[0].action_names
+    return Findings(
+        program=program,
         budget=budget,
-        optimal=optimal,
-        solved=solved,
+        optimal=_find_optimal(itineraries, budget),
+        solved=_find_solved(itineraries, int(np.max(env[1].limit_factor)), budget),
         closures={goal: itinerary.orbit.closure for goal, itinerary in itineraries.items()},
         compatible=check_compatible(itineraries, names),
         separating=check_separating(itineraries, names),
+        multistability=check_multistability(itineraries),
         merge=find_merge(*itineraries.values()),
         distance=measure_distance(*itineraries.values()),
-        multistability=check_multistability(itineraries),
-        contraction=prove_contraction(agent, environment, params),
     )
 
 
@@ -213,9 +281,24 @@ def _identify(agent: Agent) -> dict[str, Any]:
     return {"sha256": hash_policy(arrays), "architecture": architecture}
 
 
+def hash_policy(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over the names, types, shapes and numbers of the policy's arrays."""
+    digest = hashlib.sha256()
+    for name in sorted(name for name in arrays if name.startswith("policy.")):
+        array = np.asarray(arrays[name])
+        digest.update(f"{name} {array.dtype.name}{list(array.shape)}\n".encode())
+        digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
+
+
 def _identify_environment(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
+    """What matters of a T-maze; of its time limit None means that there is none."""
     described = describe(environment, params)
-    return {**described, "sha256": hash_environment(described)}
+    return {
+        "name": described["name"],
+        "previous_action": described["previous_action"],
+        "time_limit_factor": int(np.max(params.limit_factor)) or None,
+    }
 
 
 def _drop_infinities(value: Any) -> Any:
@@ -225,11 +308,3 @@ def _drop_infinities(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_drop_infinities(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _write_lengths(horizons: Horizons) -> dict[str, Any] | None:
-    return None if horizons.lengths is None else horizons.lengths.to_json()
-
-
-def _write_failure(horizons: Horizons) -> dict[str, Any] | None:
-    return None if horizons.failure is None else dataclasses.asdict(horizons.failure)

@@ -1,4 +1,4 @@
-"""What goes wrong at a length, in one word and one sentence."""
+"""What goes wrong at a length, in one word."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -19,12 +19,15 @@ NAMES = {-1: "up", 1: "down"}
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """The first thing that is not as it should be at some length, after the cue for `goal`."""
+    """The first thing that is not as it should be at some length, after a cue.
+
+    `num_steps` counts the steps up to the one that leads astray in the corridor; None if none does.
+    """
 
     length: int
-    goal: int
+    cue: int
     kind: str
-    sentence: str
+    num_steps: int | None = None
 
 
 def explain_waste(itineraries: Mapping[int, Itinerary], goal: int, length: int) -> Failure:
@@ -35,8 +38,7 @@ def explain_waste(itineraries: Mapping[int, Itinerary], goal: int, length: int) 
         return _explain_deviation(itinerary, deviation, length)
     arms = {g: ARMS.get(_decide(itineraries[g], length)) for g in itineraries}
     if arms[goal] is None:
-        sentence = "it reaches the junction in time, and does not take an arm at once"
-        return Failure(length, goal, STALLS, sentence)
+        return Failure(length, goal, STALLS)
     return _explain_arm(goal, length, arms)
 
 
@@ -50,29 +52,20 @@ def explain_loss(
     itinerary = itineraries[goal]
     arrival = 0 if length == 1 else _arrive(itinerary, length, budget)
     if arrival is not None and (not limit or arrival < limit):
-        sentence = "it is at the junction, and does not take an arm in time"
-        return Failure(length, goal, STALLS, sentence)
+        return Failure(length, goal, STALLS)
     deviation = find_deviation(itinerary, budget)
     assert deviation is not None, "who goes right all along arrives in time"
-    late = "never reaches the junction" if arrival is None else "reaches the junction too late"
-    return _explain_deviation(itinerary, deviation, length, f"and {late}")
+    return _explain_deviation(itinerary, deviation, length)
 
 
-def _explain_deviation(
-    itinerary: Itinerary, time: int, length: int, result: str = "before it reaches the junction"
-) -> Failure:
-    back = itinerary.orbit.actions[time] == LEFT
-    kind, does = (STEPS_BACK, "steps back") if back else (TURNS_EARLY, "turns to the side")
-    sentence = f"it {does} in the corridor, at step {time + 1:,}, {result}"
-    return Failure(length, itinerary.goal, kind, sentence)
+def _explain_deviation(itinerary: Itinerary, time: int, length: int) -> Failure:
+    kind = STEPS_BACK if itinerary.orbit.actions[time] == LEFT else TURNS_EARLY
+    return Failure(length, itinerary.goal, kind, time + 1)
 
 
 def _explain_arm(goal: int, length: int, arms: Mapping[int, int | None]) -> Failure:
-    taken = NAMES[-goal]
-    if length > 1 and len(set(arms.values())) == 1:
-        sentence = f"it takes the arm {taken} whatever the cue was"
-        return Failure(length, goal, FORGETS, sentence)
-    return Failure(length, goal, WRONG_ARM, f"it takes the arm {taken}")
+    forgets = length > 1 and len(set(arms.values())) == 1
+    return Failure(length, goal, FORGETS if forgets else WRONG_ARM)
 
 
 def _decide(itinerary: Itinerary, length: int) -> int:

@@ -34,11 +34,17 @@ class Itinerary:
     of all searches at junctions together, for there is one for each length.
     """
 
-    def __init__(self, walker: AbstractWalker, goal: int, lingering_budget: int | float = math.inf):
+    def __init__(
+        self,
+        walker: AbstractWalker,
+        goal: int,
+        lingering_budget: int | float = math.inf,
+        at_once: bool = False,
+    ):
         self._walker = walker
         self._lingering_budget = lingering_budget
         self.goal = goal
-        self.orbit = Orbit(walker, goal)
+        self.orbit = Orbit(walker, goal, at_once)
         self._closed_arrivals: Arrivals | None = None
         self._decisions: dict[int, int] = {}
         self._responses: dict[tuple[int | None, int | None], Response] = {}

@@ -6,6 +6,7 @@ the orbits of `remanence.dynamics`, each a program of its own, do not.
 """
 
 import bisect
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -31,16 +32,18 @@ class Orbit:
 
     The repetition is found as in Brent (1980): one memory is kept, and the next is chosen when the
     time has doubled. Only each block's last memory is stored; the others are computed again when
-    they are wanted.
+    they are wanted. With `at_once` a mark of every memory is kept, and the first repetition is seen
+    when it happens: then whether an orbit closes within some steps is a fact about the orbit.
     """
 
-    def __init__(self, walker: AbstractWalker, goal: int):
+    def __init__(self, walker: AbstractWalker, goal: int, at_once: bool = False):
         self._walker = walker
         self._goal = goal
         self._ends: list[int] = []  # the number of steps known after each block
         self._corners: list[np.ndarray | None] = [None]  # the memory before each block
         self._actions: list[np.ndarray] = []
         self._kept: tuple[int, np.ndarray] | None = None
+        self._marks: dict[bytes, int] | None = {} if at_once else None
         self.closure: Closure | None = None
         self._blocks: dict[int, Memories] = {}  # the memories of some blocks
 
@@ -63,7 +66,7 @@ class Orbit:
     def extend(self, num_steps: int) -> None:
         """Walk on until so many steps are known or the orbit has closed."""
         while not self.closed and self.num_steps < num_steps:
-            self._extend_block()
+            self._extend_block(num_steps - self.num_steps)
 
     def reduce(self, time: int) -> int:
         """The earliest time at which the memory is the same."""
@@ -110,8 +113,8 @@ class Orbit:
     def _walk(self, memory: np.ndarray | None, num_steps: int) -> Trace:
         return self._walker.walk(Spot(self._goal, ENDLESS, 0, memory), num_steps)
 
-    def _extend_block(self) -> None:
-        size = min(max(FIRST_STEPS, self.num_steps), TAPE_ROWS)
+    def _extend_block(self, most_steps: int) -> None:
+        size = min(max(FIRST_STEPS, self.num_steps), TAPE_ROWS, most_steps)
         begin = self.num_steps
         trace = self._walk(self._corners[-1], size)
         self._ends.append(begin + len(trace.actions))
@@ -121,6 +124,9 @@ class Orbit:
         self._look_for_repetition(begin, trace.memories)
 
     def _look_for_repetition(self, begin: int, memories: Memories) -> None:
+        if self._marks is not None:
+            self._compare_marks(begin, memories, self._marks)
+            return
         if self._kept is not None:
             time, memory = self._kept
             hits = np.flatnonzero(np.all(memories == memory[None], axis=1))
@@ -130,6 +136,14 @@ class Orbit:
         last = begin + len(memories) - 1
         if self._kept is None or last >= 2 * self._kept[0]:
             self._kept = last, memories[-1]
+
+    def _compare_marks(self, begin: int, memories: Memories, marks: dict[bytes, int]) -> None:
+        for time, memory in enumerate(memories, start=begin):
+            mark = hashlib.blake2b(memory.tobytes(), digest_size=16).digest()
+            if mark in marks:
+                self.closure = Closure(marks[mark], time - marks[mark])
+                return
+            marks[mark] = time
 
     def _close(self, period: int) -> None:
         """The kept memory repeats first after `period`; find where the repetition begins."""

@@ -7,6 +7,7 @@ and the cycle of each orbit.
 import bisect
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -19,52 +20,71 @@ OPEN_STEPS = 4096  # of an orbit that did not close within the budget, so many a
 
 @dataclasses.dataclass(frozen=True)
 class Witness:
-    """A state at which a condition breaks: that of a cue after some steps in the corridor."""
+    """A state at which a condition breaks: that of a cue after some steps in the corridor.
 
-    goal: int
+    `actions` are the two decisions that should be the same, or should not.
+    """
+
+    cue: int
     num_steps: int
     state: tuple[float, ...]
-    says: str
+    actions: tuple[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """A condition by its name; `holds` is None where the budget did not suffice to tell."""
+    """Whether a condition holds; None where the budget did not suffice to tell."""
 
-    name: str
     holds: bool | None
     witness: Witness | None = None
-    remark: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Multistability:
+    """The paper's theorem 2, condition by condition; None where the budget did not suffice.
+
+    The cues end in different attractors (cycles that rounding alone keeps apart are one); each cue
+    is in the basin of an attractor and does not leave it; the decision is the same all along each
+    way; and the decisions of the two ways differ.
+    """
+
+    different_attractors: bool | None
+    in_basins: bool | None
+    constant_decisions: bool | None
+    different_decisions: bool | None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether all of them do."""
+        found = dataclasses.astuple(self)
+        return False if False in found else None if None in found else True
 
 
 def check_compatible(
     itineraries: Mapping[int, Itinerary], action_names: tuple[str, ...]
 ) -> Condition:
     """Theorem 1: ρ(U(h)) = ρ(h), the decision does not change while the agent waits."""
-    name = "compatible: the decision does not change while the agent waits"
     for goal, itinerary in itineraries.items():
         decisions = list_decisions(itinerary)
         changes = np.flatnonzero(np.diff(decisions))
         if len(changes):
             time = int(changes[0])
             before, after = (action_names[decisions[t]] for t in (time, time + 1))
-            says = f"would do '{before}' at a junction here, and '{after}' one step later"
-            return Condition(name, False, _witness(itinerary, goal, time, says))
+            return Condition(False, _witness(itinerary, goal, time, (before, after)))
     closed = all(itinerary.orbit.closed for itinerary in itineraries.values())
-    return Condition(name, True if closed else None)
+    return Condition(True if closed else None)
 
 
 def check_separating(
     itineraries: Mapping[int, Itinerary], action_names: tuple[str, ...]
 ) -> Condition:
     """Theorem 1: different cues, different decisions, right after the cue."""
-    name = "separating: different cues lead to different decisions"
     first = {goal: itinerary.decide(0) for goal, itinerary in itineraries.items()}
     if len(set(first.values())) == len(first):
-        return Condition(name, True)
+        return Condition(True)
     goal, itinerary = next(iter(itineraries.items()))
-    says = f"would do '{action_names[first[goal]]}' at a junction, as after the other cue"
-    return Condition(name, False, _witness(itinerary, goal, 0, says))
+    one, other = (action_names[decision] for decision in first.values())
+    return Condition(False, _witness(itinerary, goal, 0, (one, other)))
 
 
 def find_merge(one: Itinerary, other: Itinerary) -> int | None:
@@ -84,27 +104,24 @@ def find_merge(one: Itinerary, other: Itinerary) -> int | None:
     return bisect.bisect_left(range(last), True, key=equal) if equal(last) else None
 
 
-def check_multistability(itineraries: Mapping[int, Itinerary]) -> tuple[Condition, ...]:
-    """Theorem 2, condition by condition, with the cycles that the orbits end in as attractors."""
+def check_multistability(itineraries: Mapping[int, Itinerary]) -> Multistability:
+    """Theorem 2, with the cycles that the orbits end in as attractors."""
     one, other = itineraries.values()
-    closed = [bool(itinerary.orbit.closed) for itinerary in itineraries.values()]
-    settles = True if all(closed) else None
-    changes = [len(set(list_decisions(it).tolist())) > 1 for it in itineraries.values()]
-    invariant = False if any(changes) else settles
-    shared = set(list_decisions(one).tolist()) & set(list_decisions(other).tolist())
-    return (
-        _check_attractors(one, other),
-        Condition("each cue starts in the basin of one attractor", settles),
-        Condition("the decision is the same all along each way", invariant),
-        Condition("the decisions of the two ways differ", False if shared else settles),
-        Condition("neither way leaves its basin", settles),
+    settles = True if all(it.orbit.closed for it in itineraries.values()) else None
+    ways = [set(list_decisions(itinerary).tolist()) for itinerary in itineraries.values()]
+    return Multistability(
+        different_attractors=_end_apart(one, other),
+        in_basins=settles,
+        constant_decisions=False if any(len(way) > 1 for way in ways) else settles,
+        different_decisions=False if ways[0] & ways[1] else settles,
     )
 
 
 def list_decisions(itinerary: Itinerary) -> np.ndarray:
     """ρ along an orbit: transient, cycle, and its first state again; if open, along its start."""
     closure = itinerary.orbit.closure
-    times = np.arange(sum(closure) + 1 if closure else OPEN_STEPS)
+    open_steps = min(OPEN_STEPS, itinerary.orbit.num_steps)
+    times = np.arange(sum(closure) + 1 if closure else open_steps)
     itinerary.prepare(times)
     return np.array([itinerary.decide(int(time)) for time in times])
 
@@ -118,17 +135,15 @@ def measure_distance(one: Itinerary, other: Itinerary) -> float | None:
     if not one.orbit.closure or not other.orbit.closure:
         return None
     time = max(one.orbit.closure.transient, other.orbit.closure.transient)
-    states = (itinerary.read_state(time).astype(np.float64) for itinerary in (one, other))
-    return float(np.linalg.norm(np.subtract(*states)))
+    pairs = zip(one.read_state(time).tolist(), other.read_state(time).tolist(), strict=True)
+    # Correctly rounded sums and roots, so that the number is the same everywhere.
+    return math.sqrt(math.fsum((a - b) ** 2 for a, b in pairs))
 
 
-def _check_attractors(one: Itinerary, other: Itinerary) -> Condition:
+def _end_apart(one: Itinerary, other: Itinerary) -> bool | None:
     """That two cycles differ to the bit is not enough: rounding alone may keep them apart."""
-    name = "multistable: the cues end in different attractors"
     distance = measure_distance(one, other)
-    if distance is not None and distance <= TOLERANCE and _differ(one, other):
-        return Condition(name, False, remark=f"rounding alone keeps them {distance:.0e} apart")
-    return Condition(name, _differ(one, other))
+    return _differ(one, other) if distance is None or distance > TOLERANCE else False
 
 
 def _differ(one: Itinerary, other: Itinerary) -> bool | None:
@@ -142,6 +157,5 @@ def _differ(one: Itinerary, other: Itinerary) -> bool | None:
     return not any(np.array_equal(memory, other.orbit.memory(time)) for time in cycle)
 
 
-def _witness(itinerary: Itinerary, goal: int, time: int, says: str) -> Witness:
-    state = itinerary.read_state(time)
-    return Witness(goal, time, tuple(float(number) for number in state), says)
+def _witness(itinerary: Itinerary, goal: int, time: int, actions: tuple[str, str]) -> Witness:
+    return Witness(goal, time, tuple(itinerary.read_state(time).tolist()), actions)

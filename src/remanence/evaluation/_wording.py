@@ -3,14 +3,15 @@
 import math
 from collections.abc import Iterator
 
-from remanence.evaluation._certify import Certificate
-from remanence.evaluation._failures import FORGETS, NAMES, WRONG_ARM, Failure
+from remanence.evaluation import _failures
+from remanence.evaluation._certify import Certificate, Findings
+from remanence.evaluation._failures import FORGETS, NAMES, STEPS_BACK, WRONG_ARM, Failure
 from remanence.evaluation._theory import TOLERANCE
 
 
 def headline(certificate: Certificate) -> str:
     """The verdict in one line."""
-    solved = certificate.solved
+    solved = certificate.compiled.solved
     if solved.lengths is None:
         return f"UNDECIDED: {solved.reason}."
     if solved.lengths.complete:
@@ -25,75 +26,98 @@ def headline(certificate: Certificate) -> str:
 
 def explain(certificate: Certificate) -> Iterator[str]:
     """The rest of the story, sentence by sentence."""
-    yield from _explain_failure(certificate)
-    yield from _explain_waste(certificate)
-    yield from _explain_memory(certificate)
-    yield _explain_contraction(certificate)
-
-
-def _explain_failure(certificate: Certificate) -> Iterator[str]:
-    failure = certificate.solved.failure
+    findings = certificate.compiled
+    failure = findings.solved.failure
     if failure is not None:
         yield f"It {_third_person(failure.kind)}: {_locate(failure)}."
+    yield from _explain_waste(findings)
+    yield from _explain_memory(findings)
+    yield _explain_programs(certificate)
 
 
-def _locate(failure: Failure) -> str:
+def _locate(failure: Failure, result: str = "and does not reach the junction in time") -> str:
     """Where, after which cue if that matters, and what happens there."""
-    cue = "" if failure.kind == FORGETS else f", after the cue '{NAMES[failure.goal]}',"
-    return f"at length {failure.length:,}{cue} {failure.sentence}"
+    cue = "" if failure.kind == FORGETS else f", after the cue '{NAMES[failure.cue]}',"
+    return f"at length {failure.length:,}{cue} it {_tell(failure, result)}"
+
+
+def _tell(failure: Failure, result: str) -> str:
+    arm = f"takes the arm {NAMES[-failure.cue]}"
+    match failure.kind:
+        case _failures.FORGETS:
+            return f"{arm} whatever the cue was"
+        case _failures.WRONG_ARM:
+            return arm
+        case _failures.STALLS:
+            return "is at the junction, and does not take an arm in time"
+    does = "steps back" if failure.kind == STEPS_BACK else "turns to the side"
+    return f"{does} in the corridor, at step {failure.num_steps:,}, {result}"
 
 
 def _third_person(kind: str) -> str:
     return "takes the wrong arm" if kind == WRONG_ARM else kind
 
 
-def _explain_waste(certificate: Certificate) -> Iterator[str]:
-    optimal, failure = certificate.optimal, certificate.optimal.failure
+def _explain_waste(findings: Findings) -> Iterator[str]:
+    optimal, failure = findings.optimal, findings.optimal.failure
     if optimal.lengths is None:
         yield f"Whether it wastes steps is undecided: {optimal.reason}."
     elif failure is None:
         yield "It wastes no step at any length: straight to the junction, and at once into the arm."
-    elif certificate.solved.failure is None or failure.length < certificate.solved.failure.length:
-        located = _locate(failure)
+    elif findings.solved.failure is None or failure.length < findings.solved.failure.length:
+        located = _locate(failure, "before it reaches the junction")
         yield f"It wastes no step on {optimal.lengths}. {located[0].upper()}{located[1:]}."
 
 
-def _explain_memory(certificate: Certificate) -> Iterator[str]:
-    for goal, closure in certificate.closures.items():
+def _explain_memory(findings: Findings) -> Iterator[str]:
+    for goal, closure in findings.closures.items():
         if closure is None:
             yield (
                 f"After the cue '{NAMES[goal]}' its memory has not repeated itself within "
-                f"{certificate.budget:,} steps."
+                f"{findings.budget:,} steps."
             )
             continue
         ends = "stands still" if closure.period == 1 else f"repeats every {closure.period:,} steps"
         yield f"After the cue '{NAMES[goal]}' its memory {ends} from step {closure.transient:,} on."
-    if certificate.distance is not None and not math.isfinite(certificate.distance):
+    if findings.distance is not None and not math.isfinite(findings.distance):
         yield "Its memory is not a finite number."
-    elif certificate.merge is not None:
+    elif findings.merge is not None:
         yield (
-            f"From step {certificate.merge:,} on the two memories are the same, bit for bit: "
+            f"From step {findings.merge:,} on the two memories are the same, bit for bit: "
             "nothing that follows can tell which cue was seen."
         )
-    elif certificate.distance is not None and certificate.distance <= TOLERANCE:
+    elif findings.distance is not None and findings.distance <= TOLERANCE:
         yield (
-            f"The two memories end {certificate.distance:.0e} apart, no more than rounding leaves "
+            f"The two memories end {findings.distance:.0e} apart, no more than rounding leaves "
             "between two ways to the same place."
         )
-    elif certificate.distance is not None:
-        yield f"The two memories never meet; they end {certificate.distance:.2g} apart."
+    elif findings.distance is not None:
+        yield f"The two memories never meet; they end {findings.distance:.2g} apart."
+
+
+def _explain_programs(certificate: Certificate) -> str:
+    """Of which programs this is known."""
+    return (
+        "All this is what the compiled program does on this kind of machine. "
+        f"{_explain_portable(certificate)} {_explain_contraction(certificate)}"
+    )
+
+
+def _explain_portable(certificate: Certificate) -> str:
+    portable = certificate.portable
+    if portable is None:
+        return f"Nothing is known of the portable program: {certificate.unportable}."
+    if portable.solved.lengths is None:
+        return f"Of the portable program it is undecided: {portable.solved.reason}."
+    same = portable.solved.lengths == certificate.compiled.solved.lengths
+    found = "the same lengths" if same else f"{portable.solved.lengths}"
+    return f"The portable program, whose bits are the same everywhere, is right on {found}."
 
 
 def _explain_contraction(certificate: Certificate) -> str:
-    program = "All this holds for the compiled program on this kind of machine."
     contraction = certificate.contraction
-    if contraction["verdict"] != "proved":
-        return f"{program} Without rounding it is not proved: {contraction['reason']}."
-    if not _same_lengths(certificate):
-        return f"{program} Without rounding, other lengths are proved to be without waste."
-    return f"{program} Without rounding, the lengths without waste are proved to be the same."
-
-
-def _same_lengths(certificate: Certificate) -> bool:
-    lengths = certificate.optimal.lengths
-    return lengths is not None and lengths.to_json() == certificate.contraction["optimal"]
+    if contraction.optimal is None:
+        return f"Whatever does the rounding, it is not proved: {contraction.reason}."
+    same = contraction.optimal == certificate.compiled.optimal.lengths
+    found = "the same" if same else f"{contraction.optimal}"
+    return f"Whatever does the rounding, the lengths without waste are proved to be {found}."

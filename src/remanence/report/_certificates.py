@@ -8,26 +8,26 @@ from remanence.evaluation import LengthSet
 
 def describe_certificate(certificate: Mapping[str, Any]) -> dict[str, str]:
     """What a row of the report's tables of certificates says."""
-    bitwise, contraction = certificate["bitwise"], certificate["contraction"]
+    compiled, contraction = certificate["compiled"], certificate["contraction"]
     settled = [
-        "open" if cue["transient"] is None else f"{cue['transient']:,}" for cue in bitwise["cues"]
+        "open" if cue["transient"] is None else f"{cue['transient']:,}" for cue in compiled["cues"]
     ]
     return {
-        "solved": _show_lengths(bitwise["solved"]),
-        "optimal": _show_lengths(bitwise["optimal"]),
-        "failure": _show_failure(bitwise),
+        "solved": _show_lengths(compiled["solved"]),
+        "optimal": _show_lengths(compiled["optimal"]),
+        "failure": _show_failure(compiled),
         "settled": " / ".join(settled),
-        "merge": _show_merge(bitwise["merge"], "open" in settled),
-        "contraction": contraction["verdict"],
+        "merge": _show_merge(compiled["merge"], "open" in settled),
+        "contraction": "not proved" if contraction is None else "proved",
     }
 
 
-def _show_failure(bitwise: Mapping[str, Any]) -> str:
+def _show_failure(compiled: Mapping[str, Any]) -> str:
     """Where it first takes no right arm in time; if nowhere, where it first wastes a step."""
-    failure, waste = (bitwise["failures"][name] for name in ("solved", "optimal"))
+    failure, waste = (compiled["failures"][name] for name in ("solved", "optimal"))
     if failure is not None:
         return f"{failure['kind']} at {failure['length']:,}"
-    found = "not known" if bitwise["solved"] is None else "none"
+    found = "not known" if compiled["solved"] is None else "none"
     return f"{found}; first waste: {waste['kind']} at {waste['length']:,}" if waste else found
 
 

@@ -132,7 +132,7 @@ class Knowledge:
     @classmethod
     def gather(cls, certificate: Mapping[str, Any] | None, rows: list[Row]) -> "Knowledge":
         """From a certificate, if there is one, and the outcomes at some lengths."""
-        found = None if certificate is None else certificate["bitwise"]["solved"]
+        found = None if certificate is None else certificate["compiled"]["solved"]
         evaluated = {row["length"]: row["outcome"] == "solved" for row in rows}
         return cls(None if found is None else LengthSet.from_json(found), evaluated)
 
@@ -192,7 +192,7 @@ def _list_lengths(records: Records, model: Row) -> Iterator[Row]:
         return
     identity = {name: model[name] for name in (*IDENTITY, "stability")}
     nothing = identity | {"kind": "", "low": 1.0, "high": 1.0, "share": 0.0}
-    decided = {kind: found["bitwise"][kind] for kind in ("solved", "optimal")}
+    decided = {kind: found["compiled"][kind] for kind in ("solved", "optimal")}
     rows = [
         identity | {"kind": kind, "low": low, "high": high, "share": share}
         for kind, lengths in decided.items()

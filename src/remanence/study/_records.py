@@ -39,10 +39,10 @@ def record_certificate(seed: int, found: Mapping[str, Any]) -> Row:
     where that is undecided. At the first failure no right arm is reached in time; at the first
     waste it may be, but not in the fewest steps.
     """
-    bitwise, contraction = found["bitwise"], found["contraction"]
-    solved, optimal = (_read_horizons(bitwise[name]) for name in ("solved", "optimal"))
-    failure, waste = (bitwise["failures"][name] or {} for name in ("solved", "optimal"))
-    closures = {cue["cue"]: cue for cue in bitwise["cues"]}
+    compiled, contraction = found["compiled"], found["contraction"]
+    solved, optimal = (_read_horizons(compiled[name]) for name in ("solved", "optimal"))
+    failure, waste = (compiled["failures"][name] or {} for name in ("solved", "optimal"))
+    closures = {cue["cue"]: cue for cue in compiled["cues"]}
     return {
         "seed": seed,
         "solved": solved.verdict,
@@ -58,10 +58,10 @@ def record_certificate(seed: int, found: Mapping[str, Any]) -> Row:
         "transient_down": _or_none(closures[1]["transient"]),
         "period_up": _or_none(closures[-1]["period"]),
         "period_down": _or_none(closures[1]["period"]),
-        "merge": _or_none(bitwise["merge"]),
-        "distance": math.nan if bitwise["distance"] is None else bitwise["distance"],
-        "contraction": contraction["verdict"],
-        "contraction_same": _is_same(optimal, contraction["optimal"]),
+        "merge": _or_none(compiled["merge"]),
+        "distance": math.nan if compiled["distance"] is None else compiled["distance"],
+        "contraction": "not proved" if contraction is None else "proved",
+        "contraction_same": contraction is not None and _is_same(optimal, contraction["optimal"]),
     }
 
 
@@ -78,7 +78,7 @@ def _measure_span(horizons: Horizons) -> int:
 
 def _is_same(optimal: Horizons, proved: Any) -> bool:
     """Whether the lengths without waste are the same with rounding and without."""
-    return proved is not None and optimal.lengths == LengthSet.from_json(proved)
+    return optimal.lengths == LengthSet.from_json(proved)
 
 
 def _or_none(number: int | None) -> int:

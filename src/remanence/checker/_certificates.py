@@ -1,0 +1,281 @@
+"""Certificates, read with suspicion: the fields of the present format, and no others."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _lengths
+from ._fields import (
+    Reader,
+    choice,
+    demand,
+    number,
+    optional,
+    read_object,
+    several,
+    show,
+    text,
+    whole,
+)
+from ._kernel import Region
+
+KIND, FORMAT = "remanence certificate", 2
+LARGEST_SIZE, MOST_LAYERS = 4096, 16
+MOST_STEPS, MOST_SETS, MOST_BUDGET = 50_000, 4096, 10_000_000
+CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
+FAILURES = ("forgets", "wrong arm", "turns early", "steps back", "stalls at the junction")
+ACTIONS = ("right", "up", "left", "down")
+
+holds = choice(True, False, None)
+
+
+def lengths(value: Any, name: str) -> dict[str, Any]:
+    """A set of lengths, in its one shortest form."""
+    most = _lengths.MOST_LISTED
+    pair = several(whole(1, most), 2, 2)
+    found = read_object(
+        value,
+        name,
+        listed=whole(1, most),
+        period=whole(1, most),
+        runs=several(pair, 0, most),
+    )
+    demand(found["period"] <= found["listed"], f"{name} repeats more than it lists")
+    ends = [0, *(end for run in found["runs"] for end in run)]
+    ascending = all(
+        low < high if place % 2 == 0 else low <= high
+        for place, (low, high) in enumerate(itertools.pairwise(ends))
+    )
+    demand(ascending and ends[-1] <= found["listed"], f"{name} has runs that do not ascend")
+    demand(_lengths.read(found).write() == found, f"{name} is not in its shortest form")
+    return found
+
+
+def witness(value: Any, name: str) -> dict[str, Any]:
+    """A state at which a condition breaks."""
+    return read_object(
+        value,
+        name,
+        cue=choice(-1, 1),
+        num_steps=whole(0, MOST_BUDGET),
+        state=several(number, 1, LARGEST_SIZE * MOST_LAYERS),
+        actions=several(choice(*ACTIONS), 2, 2),
+    )
+
+
+def condition(value: Any, name: str) -> dict[str, Any]:
+    """Whether a condition holds, and where it breaks if it does not."""
+    found = read_object(value, name, holds=holds, witness=optional(witness))
+    shown = found["witness"] is not None
+    demand(shown == (found["holds"] is False), f"{name} shows a state if and only if it breaks")
+    return found
+
+
+def failure(value: Any, name: str) -> dict[str, Any]:
+    """What goes wrong first."""
+    return read_object(
+        value,
+        name,
+        length=whole(1, _lengths.MOST_LISTED),
+        cue=choice(-1, 1),
+        kind=choice(*FAILURES),
+        num_steps=optional(whole(1, MOST_BUDGET)),
+    )
+
+
+def closure(value: Any, name: str) -> dict[str, Any]:
+    """Where an orbit begins to repeat, or nothing."""
+    found = read_object(
+        value,
+        name,
+        cue=choice(-1, 1),
+        transient=optional(whole(0, MOST_BUDGET)),
+        period=optional(whole(1, MOST_BUDGET)),
+    )
+    is_open = found["transient"] is None
+    demand(is_open == (found["period"] is None), f"{name} has one of transient and period alone")
+    return found
+
+
+def two_cues(reader: Reader) -> Reader:
+    """A list of two objects, for the cues -1 and 1."""
+
+    def read(value: Any, name: str) -> list[Any]:
+        found = several(reader, 2, 2)(value, name)
+        cues = [part["cue"] for part in found]
+        demand(cues == [-1, 1], f"{name} should speak of the cues -1 and 1, not {cues}")
+        return found
+
+    return read
+
+
+COMPILED = {
+    name: text for name in ("name", "remanence", "jax", "jaxlib", "backend", "processor")
+} | {"name": choice("compiled")}
+PORTABLE = {
+    "name": choice("portable"),
+    "version": choice(1),
+    "precision": choice("binary32", "binary64"),
+}
+CLAIMS: dict[str, Reader] = {
+    "budget": optional(whole(1, MOST_BUDGET)),
+    "optimal": optional(lengths),
+    "solved": optional(lengths),
+    "failures": lambda value, name: read_object(
+        value, name, optimal=optional(failure), solved=optional(failure)
+    ),
+    "cues": two_cues(closure),
+    "merge": optional(whole(0, MOST_BUDGET)),
+    "distance": optional(number),
+    "compatible": condition,
+    "separating": condition,
+    "multistability": lambda value, name: read_object(
+        value,
+        name,
+        different_attractors=holds,
+        in_basins=holds,
+        constant_decisions=holds,
+        different_decisions=holds,
+    ),
+}
+
+
+def claims(program: Mapping[str, Reader]) -> Reader:
+    """What is said of a program."""
+
+    def read(value: Any, name: str) -> dict[str, Any]:
+        named = lambda found, place: read_object(found, place, **program)  # noqa: E731
+        found = read_object(value, name, program=named, **CLAIMS)
+        unknown = [found["optimal"], found["solved"], *(c["period"] for c in found["cues"])]
+        told = found["budget"] is not None
+        demand(told == (None in unknown), f"{name} tells a budget if and only if something is open")
+        return found
+
+    return read
+
+
+def region(value: Any, name: str) -> dict[str, Any]:
+    """A set of states, as numbers; `shape_evidence` makes a region of it."""
+    most = LARGEST_SIZE * MOST_LAYERS
+    numbers = several(number, 0, most)
+    matrix = several(numbers, 0, most)
+    return read_object(
+        value,
+        name,
+        centre=several(number, 1, most),
+        radius=numbers,
+        basis=lambda basis, place: (
+            basis if basis is None or basis == "identity" else matrix(basis, place)
+        ),
+    )
+
+
+EVIDENCE: dict[str, Reader] = {
+    "cue": choice(-1, 1),
+    "steps": whole(1, MOST_STEPS),  # step 0 sees the cue, which no attractor knows of
+    "enclosure": choice("boxes", "parallelepipeds"),
+    "attractor": optional(several(region, 1, MOST_SETS)),
+}
+
+
+def contraction(value: Any, name: str) -> dict[str, Any]:
+    """Lengths that are said to be proved, and the evidence."""
+    evidence = two_cues(lambda found, place: read_object(found, place, **EVIDENCE))
+    return read_object(value, name, optimal=lengths, cues=evidence)
+
+
+def shape_evidence(evidence: Mapping[str, Any], discrete: np.ndarray) -> dict[str, Any]:
+    """Evidence with regions of the kernel; components of a BMRU have no radius."""
+    sets = [_shape_region(found, discrete) for found in evidence["attractor"] or []]
+    return {**evidence, "attractor": sets}
+
+
+def _shape_region(found: Mapping[str, Any], discrete: np.ndarray) -> Region:
+    size, moving = len(discrete), np.flatnonzero(~discrete)
+    demand(len(found["centre"]) == size, f"a centre should have {size} numbers")
+    demand(len(found["radius"]) == len(moving), f"a radius should have {len(moving)} numbers")
+    demand(min(found["radius"], default=0) >= 0, "a radius should not be below 0")
+    centre, radius, basis = np.array(found["centre"]), np.zeros(size), None
+    radius[moving] = found["radius"]
+    if found["basis"] is not None:
+        basis = np.eye(size)
+        if found["basis"] != "identity":
+            rows = {len(found["basis"]), *map(len, found["basis"])}
+            demand(rows <= {len(moving)}, f"a basis should be {len(moving)} x {len(moving)}")
+            basis[np.ix_(moving, moving)] = found["basis"]
+    return Region(centre, radius, basis)
+
+
+def sizes(value: Any, name: str) -> list[int]:
+    """The widths of dense layers."""
+    return several(whole(1, LARGEST_SIZE), 0, MOST_LAYERS)(value, name)
+
+
+def _options(value: Any, name: str) -> dict[str, Any]:
+    demand(isinstance(value, dict), f"{name} should be an object, not {show(value)}")
+    return value
+
+
+def architecture(value: Any, name: str) -> dict[str, Any]:
+    """A network's description."""
+    found = read_object(
+        value,
+        name,
+        cell=choice(*CELLS),
+        state_size=whole(1, LARGEST_SIZE),
+        num_layers=whole(1, MOST_LAYERS),
+        encoder=sizes,
+        head=sizes,
+        skip=choice(True, False),
+        dropout=number,
+        cell_options=_options,
+    )
+    halves = found["cell"] == "hybrid" and found["state_size"] % 2
+    demand(not halves, f"{name}: the state of a hybrid has an even size")
+    return found
+
+
+def sha256(value: Any, name: str) -> str:
+    """64 hexadecimal digits."""
+    fits = isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+    demand(fits, f"{name} should be 64 hexadecimal digits, not {show(value)}")
+    return value
+
+
+def agent(value: Any, name: str) -> dict[str, Any]:
+    """Which agent is spoken of."""
+    return read_object(value, name, sha256=sha256, architecture=architecture)
+
+
+def environment(value: Any, name: str) -> dict[str, Any]:
+    """Which T-maze is spoken of."""
+    return read_object(
+        value,
+        name,
+        name=choice("tmaze"),
+        previous_action=choice(True, False),
+        time_limit_factor=optional(whole(1, 10**6)),
+    )
+
+
+def read_certificate(found: Any) -> dict[str, Any]:
+    """A certificate of the present format, whole."""
+    demand(isinstance(found, dict), "a certificate is a JSON object")
+    kind = (found.get("kind"), found.get("format"))
+    demand(kind == (KIND, FORMAT), f"this is no certificate of format {FORMAT}")
+    read = read_object(
+        found,
+        "certificate",
+        kind=choice(KIND),
+        format=choice(FORMAT),
+        agent=agent,
+        environment=environment,
+        compiled=optional(claims(COMPILED)),
+        portable=optional(claims(PORTABLE)),
+        contraction=optional(contraction),
+    )
+    parts = [read[name] for name in ("compiled", "portable", "contraction")]
+    demand(any(part is not None for part in parts), "this certificate claims nothing")
+    return read

@@ -1,0 +1,274 @@
+"""Every statement of a certificate against an agent's weights.
+
+A statement is verified, refuted, not reproduced (another program or arithmetic may be right), or
+not checked. Nothing else is said.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _format1, _lengths
+from ._certificates import FORMAT, read_certificate, shape_evidence
+from ._fields import demand, parse_json, read_bytes
+from ._findings import find
+from ._kernel import NO, UNKNOWN, YES, Policy, UndecidedError, prove
+from ._orbits import Machine
+from ._program import Program
+from ._weights import find_discrete, hash_policy, read_agent, take_policy
+from ._wording import describe_claims
+
+LARGEST_FILE = 32 * 2**20  # bytes
+VERIFIED, REFUTED = "verified", "refuted"
+NOT_REPRODUCED, NOT_CHECKED = "not reproduced", "not checked"
+CHECKED = {VERIFIED: 0, REFUTED: 1, NOT_REPRODUCED: 3, NOT_CHECKED: 3}
+
+# Runs the compiled program anew, in an environment and for some steps at most: what it claims.
+Rerun = Callable[[Mapping[str, Any], int | None], Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """One thing that a certificate says: of what, in words, what came of it, and why."""
+
+    part: str
+    name: str
+    says: str
+    status: str
+    note: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """All statements of a certificate, and what is worth knowing of it."""
+
+    format: int
+    environment: Mapping[str, Any]
+    architecture: Mapping[str, Any]
+    program: Mapping[str, Any] | None
+    statements: tuple[Statement, ...]
+
+    @property
+    def verdict(self) -> str:
+        """ "refuted" if anything is, "verified" if everything is, else "not reproduced"."""
+        found = {statement.status for statement in self.statements}
+        return REFUTED if REFUTED in found else VERIFIED if found == {VERIFIED} else NOT_REPRODUCED
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 3."""
+        return CHECKED[self.verdict]
+
+
+def check(
+    certificate_path: str | Path, agent_path: str | Path, rerun: Rerun | None = None
+) -> Report:
+    """Check every statement; raises `CertificateError` for what cannot be read."""
+    content = read_bytes(certificate_path, LARGEST_FILE)
+    certificate = _read(parse_json(content, str(certificate_path)))
+    arrays, architecture = read_agent(agent_path)
+    _check_arithmetic()
+    with np.errstate(all="ignore"):
+        statements = tuple(_check(certificate, arrays, architecture, rerun))
+    compiled = certificate["compiled"]
+    return Report(
+        format=certificate["format"],
+        environment=certificate["environment"],
+        architecture=certificate["agent"]["architecture"],
+        program=None if compiled is None else compiled["program"],
+        statements=statements,
+    )
+
+
+def _read(found: Any) -> dict[str, Any]:
+    first = isinstance(found, dict) and type(found.get("format")) is int and found["format"] == 1
+    return _format1.read(found) if first else read_certificate(found)
+
+
+def _check_arithmetic() -> None:
+    """Some libraries turn subnormal numbers off, and nothing here would then be sure."""
+    tiny = np.nextafter(np.zeros(1), 1) * np.ones(1)
+    demand(bool(tiny[0] > 0), "this process rounds subnormal numbers to 0; start a fresh one")
+
+
+def _check(
+    certificate: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    architecture: Mapping[str, Any],
+    rerun: Rerun | None,
+) -> Iterator[Statement]:
+    agent, environment = certificate["agent"], certificate["environment"]
+    same_weights = agent["sha256"] == hash_policy(arrays)
+    same_network = agent["architecture"] == architecture
+    yield _judge("agent", "sha256", "it is the agent with these weights", same_weights)
+    yield _judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
+    if not (same_weights and same_network):
+        return
+    shape = {**architecture, "previous_action": environment["previous_action"]}
+    weights = take_policy(arrays, shape)
+    factor = environment["time_limit_factor"]
+    proof = None
+    if certificate["contraction"] is not None:
+        proof, statement = _check_contraction(certificate["contraction"], weights, shape)
+        yield statement
+    if certificate["portable"] is not None:
+        yield from _check_portable(certificate["portable"], weights, shape, factor)
+    if certificate["compiled"] is not None:
+        found = None
+        if rerun is not None:
+            found = rerun(environment, certificate["compiled"].get("budget"))
+        yield from _check_compiled(certificate["compiled"], proof, found)
+    if certificate["format"] < FORMAT:
+        yield Statement("compiled", "conditions", "the conditions of the theorems", NOT_CHECKED)
+
+
+def _name_network(agent: Mapping[str, Any]) -> str:
+    found = agent["architecture"]
+    layers = "" if found["num_layers"] == 1 else f", {found['num_layers']} layers"
+    return f"{found['cell']} of {found['state_size']} units{layers}"
+
+
+def _judge(part: str, name: str, says: str, holds: bool, note: str | None = None) -> Statement:
+    return Statement(part, name, says, VERIFIED if holds else REFUTED, note)
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """Lengths on which every program is optimal, and on which every one takes the wrong arm."""
+
+    optimal: _lengths.Lengths
+    wrong: _lengths.Lengths
+
+
+def _check_contraction(
+    claim: Mapping[str, Any], weights: Mapping[str, np.ndarray], shape: Mapping[str, Any]
+) -> tuple[Proof | None, Statement]:
+    says = f"no wasted step: {_lengths.describe(claim['optimal'])}"
+    evidence = [shape_evidence(cue, find_discrete(shape)) for cue in claim["cues"]]
+    try:
+        proof = derive(Policy(weights, shape), evidence)
+    except (UndecidedError, np.linalg.LinAlgError) as error:
+        note = f"the evidence does not prove it: {error}"
+        return None, Statement("contraction", "optimal", says, NOT_REPRODUCED, note)
+    found = proof.optimal.write()
+    note = None if found == claim["optimal"] else f"proved: {_lengths.describe(found)}"
+    return proof, _judge("contraction", "optimal", says, note is None, note)
+
+
+def derive(policy: Policy, evidence: list[dict[str, Any]]) -> Proof:
+    """What follows for every length from the evidence for both cues."""
+    tracks = [prove(policy, cue["cue"], cue) for cue in evidence]
+    periods = [max(1, len(cue["attractor"])) for cue in evidence]
+    period = math.lcm(*periods)
+    size = max(len(optimal) for optimal, _ in tracks) + period
+    if size > _lengths.MOST_LISTED:
+        raise UndecidedError(f"a list of more than {_lengths.MOST_LISTED:,} lengths")
+    unfold = [
+        [np.concatenate([part, np.resize(part[-count:], size - len(part))]) for part in track]
+        for track, count in zip(tracks, periods, strict=True)
+    ]
+    (one, wrong), (other, also_wrong) = unfold
+    unknown = (one != NO) & (other != NO) & ((one == UNKNOWN) | (other == UNKNOWN))
+    if unknown.any():
+        raise UndecidedError(f"length {int(unknown.argmax()) + 1:,} is not decided")
+    optimal = _lengths.Lengths((one == YES) & (other == YES), period)
+    return Proof(optimal, _lengths.Lengths(wrong | also_wrong, period))
+
+
+def _check_portable(
+    claims: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    shape: Mapping[str, Any],
+    factor: int | None,
+) -> Iterator[Statement]:
+    precision = f"binary{8 * weights['output.weight'].itemsize}"
+    named = claims["program"]["precision"] == precision
+    yield _judge("portable", "program", f"it runs in {claims['program']['precision']}", named)
+    closed = [sum(filter(None, (cue["transient"], cue["period"]))) + 1 for cue in claims["cues"]]
+    budget = claims["budget"] or max(closed)
+    try:
+        found = find(Machine(Program(weights, shape)), factor, budget)
+    except _lengths.TooLongError as error:
+        for name, says, _ in describe_claims(claims):
+            yield Statement("portable", name, says, NOT_REPRODUCED, f"found here: {error}")
+        return
+    again = {name: (says, value) for name, says, value in describe_claims(found)}
+    for name, says, value in describe_claims(claims):
+        says_here, value_here = again[name]
+        if value == value_here:
+            yield Statement("portable", name, says, VERIFIED)
+        else:
+            # What is left open may be found by looking longer; that makes it no falsehood.
+            kind = name.removeprefix("failures.")
+            left_open = kind in LENGTHS and None in (claims[kind], found[kind])
+            status = NOT_REPRODUCED if left_open else REFUTED
+            yield Statement("portable", name, says, status, f"found here: {says_here}")
+
+
+LENGTHS = ("optimal", "solved")
+
+
+def _check_compiled(
+    claims: Mapping[str, Any], proof: Proof | None, found: Mapping[str, Any] | None
+) -> Iterator[Statement]:
+    contradicted = {} if proof is None else dict(_contradict(claims, proof))
+    again = {} if found is None else {n: (s, v) for n, s, v in describe_claims(found)}
+    same = found is not None and found["program"] == claims["program"]
+    for name, says, value in describe_claims(claims):
+        if name in contradicted:
+            yield Statement("compiled", name, says, *contradicted[name])
+        elif name not in again:
+            yield Statement("compiled", name, says, NOT_CHECKED)
+        else:
+            says_here, value_here = again[name]
+            agrees = _agree(value, value_here)
+            if same:
+                note = None if agrees else f"run again: {says_here}"
+                yield _judge("compiled", name, says, agrees, note)
+            else:
+                note = "the same here, by another program" if agrees else f"here: {says_here}"
+                yield Statement("compiled", name, says, NOT_REPRODUCED, note)
+
+
+def _agree(claimed: Any, found: Any) -> bool:
+    """Whether two values are the same; the first format knows less of a failure."""
+    if isinstance(claimed, Mapping) and isinstance(found, Mapping) and "kind" in claimed:
+        return all(found[name] == value for name, value in claimed.items())
+    return claimed == found
+
+
+def _contradict(
+    claims: Mapping[str, Any], proof: Proof
+) -> Iterator[tuple[str, tuple[str, str | None]]]:
+    """What the proof for every program says of this one."""
+    if claims["optimal"] is not None:
+        proved = proof.optimal.write()
+        note = f"proved for every program: {_lengths.describe(proved)}"
+        same = claims["optimal"] == proved
+        yield "optimal", (VERIFIED, "by the proof") if same else (REFUTED, note)
+    if claims["solved"] is not None:
+        solved = _lengths.read(claims["solved"])
+        period = math.lcm(solved.period, proof.optimal.period)
+        size = max(len(solved.members), len(proof.optimal.members)) + period
+        if size <= _lengths.MOST_LISTED:
+            members, optimal, wrong = (s.unfold(size) for s in (solved, proof.optimal, proof.wrong))
+            odd = np.flatnonzero((optimal & ~members) | (wrong & members))
+            if len(odd):
+                length = int(odd[0]) + 1
+                arm = "right" if optimal[odd[0]] else "wrong"
+                yield "solved", (REFUTED, f"every program takes the {arm} arm at length {length:,}")
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """A report as data."""
+    return {
+        "verdict": report.verdict,
+        "format": report.format,
+        "environment": dict(report.environment),
+        "program": report.program,
+        "statements": [dataclasses.asdict(statement) for statement in report.statements],
+    }

@@ -1,0 +1,135 @@
+"""Readers for untrusted JSON: every field is there, known, of its type and within bounds.
+
+What cannot be read so is refused with a `CertificateError`; nothing is skipped or guessed.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Reader = Callable[[Any, str], Any]
+
+
+class CertificateError(ValueError):
+    """A certificate or a file of weights that cannot be read as one."""
+
+
+def demand(holds: bool, problem: str) -> None:
+    """Refuse what is not as it should be."""
+    if not holds:
+        raise CertificateError(problem)
+
+
+def read_bytes(path: str | Path, most: int) -> bytes:
+    """A file's contents, if it is not too large to be what it should be."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        demand(path.is_file(), f"{path} is not a file")
+        demand(size <= most, f"{path} has {size:,} bytes, and no more than {most:,} are read")
+        return path.read_bytes()
+    except OSError as error:
+        raise CertificateError(f"{path}: {error.strerror or error}") from error
+
+
+def parse_json(text: bytes | str, what: str) -> Any:
+    """JSON without repeated names, and without numbers that are not finite."""
+    try:
+        return json.loads(
+            text, object_pairs_hook=_make_object, parse_constant=_refuse, parse_float=_parse_float
+        )
+    except RecursionError as error:
+        raise CertificateError(f"{what} is nested too deeply") from error
+    except ValueError as error:
+        raise CertificateError(f"{what} is not the JSON it should be: {error}") from error
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands in an object twice")
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+def _parse_float(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def read_object(value: Any, name: str, /, **fields: Reader) -> dict[str, Any]:
+    """An object with exactly these fields, each read by its reader."""
+    demand(isinstance(value, dict), f"{name} should be an object, not {show(value)}")
+    odd = sorted(set(value) ^ set(fields))
+    if odd:
+        known = "lacks" if odd[0] in fields else "has an unknown field"
+        raise CertificateError(f"{name} {known} {odd[0]!r}")
+    return {field: read(value[field], f"{name}.{field}") for field, read in fields.items()}
+
+
+def whole(low: int, high: int) -> Reader:
+    """Whole numbers within bounds; true and 1.0 are none."""
+
+    def read(value: Any, name: str) -> int:
+        fits = type(value) is int and low <= value <= high
+        demand(fits, f"{name} should be a whole number from {low:,} to {high:,}, not {show(value)}")
+        return value
+
+    return read
+
+
+def choice(*values: Any) -> Reader:
+    """One of some values, of the same type."""
+
+    def read(value: Any, name: str) -> Any:
+        fits = any(value == known and type(value) is type(known) for known in values)
+        demand(fits, f"{name} should be one of {list(values)}, not {show(value)}")
+        return value
+
+    return read
+
+
+def text(value: Any, name: str) -> str:
+    """Some text of a sensible length."""
+    fits = isinstance(value, str) and len(value) <= 1_000
+    demand(fits, f"{name} should be text, not {show(value)}")
+    return value
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number."""
+    fits = type(value) in (int, float) and abs(value) <= 1e300
+    demand(fits, f"{name} should be a number, not {show(value)}")
+    return float(value)
+
+
+def optional(reader: Reader) -> Reader:
+    """The same, or null."""
+    return lambda value, name: None if value is None else reader(value, name)
+
+
+def several(reader: Reader, low: int, high: int) -> Reader:
+    """A list of so many."""
+
+    def read(value: Any, name: str) -> list[Any]:
+        fits = isinstance(value, list) and low <= len(value) <= high
+        demand(fits, f"{name} should be a list of {low:,} to {high:,}, not {show(value)}")
+        return [reader(part, f"{name}[{place}]") for place, part in enumerate(value)]
+
+    return read
+
+
+def show(value: Any) -> str:
+    """A value for an error message, cut short."""
+    if isinstance(value, dict | list):
+        return f"a{'n object' if isinstance(value, dict) else ' list'} of {len(value):,}"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
+        return "a huge number"
+    shown = json.dumps(value)
+    return shown if len(shown) <= 40 else f"{shown[:37]}..."

@@ -1,0 +1,135 @@
+"""The portable program: an agent's step in IEEE's + - * / and comparisons, in one fixed order.
+
+docs/certificates.md defines it. Each operation is one of NumPy's on arrays of one precision, which
+rounds every element correctly and fuses nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Vector = np.ndarray
+Look = tuple[Vector, list[Any]]
+
+
+def add_up(terms: np.ndarray) -> Vector:
+    """Row sums: the right half of the columns is added to the left, until one column is left.
+
+    Of an odd number of columns the middle one stays as it is.
+    """
+    while (size := terms.shape[1]) > 1:
+        moved = size // 2
+        summed = terms[:, :moved] + terms[:, size - moved :]
+        terms = np.concatenate([summed, terms[:, moved : size - moved]], axis=1)
+    return terms[:, 0]
+
+
+def apply(weight: np.ndarray, bias: Vector, x: Vector) -> Vector:
+    """W x + b."""
+    return add_up(weight * x) + bias
+
+
+def rectify(x: Vector) -> Vector:
+    """x where x > 0, else 0."""
+    return np.where(x > 0, x, np.zeros_like(x))
+
+
+def tanh(x: Vector) -> Vector:
+    """Lambert's fraction of x / 8, six levels deep, doubled three times; x within ±20."""
+    number = x.dtype.type
+    x = np.where(x > 20, number(20), np.where(x < -20, number(-20), x)) * number(0.125)
+    square = x * x
+    fraction = square / number(13)
+    for odd in (11, 9, 7, 5, 3):
+        fraction = square / (fraction + number(odd))
+    x = x / (fraction + number(1))
+    for _ in range(3):
+        x = (x + x) / (x * x + number(1))
+    return x
+
+
+def sigmoid(x: Vector) -> Vector:
+    """tanh(x / 2) / 2 + 1/2."""
+    half = x.dtype.type(0.5)
+    return tanh(x * half) * half + half
+
+
+def mix(z: Vector, held: Vector, candidate: Vector) -> Vector:
+    """z h + (1 - z) n."""
+    return z * held + (z.dtype.type(1) - z) * candidate
+
+
+def project(cell: str, weights: Mapping[str, np.ndarray], x: Vector) -> list[Any]:
+    """What each gate of a cell sees of the input."""
+    if cell == "hybrid":
+        parts = (("bmru", "cells.0."), ("mingru", "cells.1."))
+        return [project(part, _below(weights, prefix), x) for part, prefix in parts]
+    gates = zip(weights["inputs.weight"], weights["inputs.bias"], strict=True)
+    return [apply(weight, bias, x) for weight, bias in gates]
+
+
+def update(cell: str, weights: Mapping[str, np.ndarray], x: list[Any], h: Vector) -> Vector:
+    """A cell's next state."""
+    if cell == "hybrid":
+        middle = len(h) // 2
+        held = update("bmru", _below(weights, "cells.0."), x[0], h[:middle])
+        return np.append(held, update("mingru", _below(weights, "cells.1."), x[1], h[middle:]))
+    if cell == "bmru":
+        n, beta, alpha = np.abs(x[0]), np.abs(x[1]), weights["alpha"]
+        return np.where(n > beta, np.where(x[0] >= 0, alpha, -alpha), h)
+    if cell == "mingru":
+        return mix(sigmoid(x[0]), h, x[1])
+    recurrent = weights["recurrent_weight"]
+    if cell == "brc":
+        seen = [weight * h for weight in recurrent]
+    else:
+        seen = [add_up(weight * h) for weight in recurrent]
+    z = sigmoid(x[1] + seen[1])
+    if cell == "gru":
+        return mix(z, h, tanh(x[2] + sigmoid(x[0] + seen[0]) * seen[2]))
+    r = tanh(x[0] + seen[0]) + h.dtype.type(1)
+    return mix(z, h, tanh(x[2] + r * h))
+
+
+def _below(weights: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {n.removeprefix(prefix): w for n, w in weights.items() if n.startswith(prefix)}
+
+
+class Program:
+    """A policy network as that program."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray], shape: Mapping[str, Any]):
+        self.weights, self.shape = weights, shape
+        self.dtype = weights["output.weight"].dtype
+        count = shape["num_layers"]
+        prefixes = ["cell."] if count == 1 else [f"cell.cells.{n}." for n in range(count)]
+        self.layers = [_below(weights, prefix) for prefix in prefixes]
+        self.start = np.zeros(count * shape["state_size"], self.dtype)
+
+    def look(self, cue: int, junction: int, previous: int | None) -> Look:
+        """What the network makes of an observation."""
+        seen = [cue, junction]
+        if self.shape["previous_action"]:
+            seen += [int(previous == action) for action in range(4)]
+        features = self._dense("encoder", np.array(seen, self.dtype))
+        return features, project(self.shape["cell"], self.layers[0], features)
+
+    def step(self, look: Look, state: Vector) -> tuple[Vector, int]:
+        """The state after an observation, and the greedy action."""
+        cell, width = self.shape["cell"], self.shape["state_size"]
+        states, seen = [], look[1]
+        for number, weights in enumerate(self.layers):
+            if number:
+                seen = project(cell, weights, states[-1])
+            states.append(update(cell, weights, seen, state[number * width :][:width]))
+        hidden = rectify(look[0] + states[-1]) if self.shape["skip"] else states[-1]
+        hidden = self._dense("head", hidden)
+        logits = apply(self.weights["output.weight"], self.weights["output.bias"], hidden)
+        return np.concatenate(states), int(np.argmax(logits))
+
+    def _dense(self, part: str, x: Vector) -> Vector:
+        for number in range(len(self.shape[part])):
+            weight, bias = (self.weights[f"{part}.{number}.{kind}"] for kind in ("weight", "bias"))
+            x = rectify(apply(weight, bias, x))
+        return x

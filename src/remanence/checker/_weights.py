@@ -1,0 +1,120 @@
+"""An agent's file of weights, read with suspicion."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._certificates import architecture
+from ._fields import choice, demand, parse_json, read_bytes, read_object, several, whole
+
+LARGEST_FILE = 512 * 2**20  # bytes
+MOST_NUMBERS = 10**8
+
+
+def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of an agent's safetensors file, and the architecture that its header names."""
+    content = read_bytes(path, LARGEST_FILE)
+    end = 8 + int.from_bytes(content[:8], "little")
+    demand(8 < end <= len(content), f"{path} is not a safetensors file")
+    entries = parse_json(content[8:end], f"the header of {path}")
+    demand(isinstance(entries, dict), f"the header of {path} is not an object")
+    metadata = entries.pop("__metadata__", None)
+    ours = isinstance(metadata, dict) and isinstance(metadata.get("remanence"), str)
+    demand(ours, f"{path} was not written by remanence")
+    header = parse_json(metadata["remanence"], f"what remanence wrote to {path}")
+    demand(isinstance(header, dict), f"what remanence wrote to {path} is not an object")
+    data = memoryview(content)[end:]
+    arrays = {name: _read_array(data, entry, name) for name, entry in entries.items()}
+    return arrays, architecture(header.get("architecture"), "architecture")
+
+
+def _read_array(data: memoryview, entry: Any, name: str) -> np.ndarray:
+    found = read_object(
+        entry,
+        f"array {name!r}",
+        dtype=choice("F32", "F64"),
+        shape=several(whole(0, MOST_NUMBERS), 0, 8),
+        data_offsets=several(whole(0, len(data)), 2, 2),
+    )
+    dtype = np.dtype("<f4" if found["dtype"] == "F32" else "<f8")
+    first, last = found["data_offsets"]
+    count = math.prod(found["shape"])
+    fits = last - first == count * dtype.itemsize
+    demand(fits, f"array {name!r} has {last - first} bytes, not those of its shape")
+    return np.frombuffer(data[first:last], dtype).reshape(found["shape"]).astype(dtype.type)
+
+
+def take_policy(
+    arrays: Mapping[str, np.ndarray], shape: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """The policy's weights, which must be finite and exactly those of the architecture."""
+    weights = {
+        name.removeprefix("policy."): array
+        for name, array in arrays.items()
+        if name.startswith("policy.")
+    }
+    wanted = dict(_list_shapes(shape))
+    odd = sorted(set(weights) ^ set(wanted))
+    demand(not odd, f"the weights do not fit the architecture, as to {odd[:1]}")
+    for name, array in weights.items():
+        fits = list(array.shape) == wanted[name]
+        demand(fits, f"{name!r} has the shape {list(array.shape)}, not {wanted[name]}")
+        demand(bool(np.isfinite(array).all()), f"{name!r} is not finite")
+    demand(len({array.dtype for array in weights.values()}) == 1, "the precision is not the same")
+    return weights
+
+
+def _list_shapes(shape: Mapping[str, Any]) -> Sequence[tuple[str, list[int]]]:
+    """Name and shape of each of a policy's arrays."""
+    width, inputs = shape["state_size"], 6 if shape["previous_action"] else 2
+    found, size = [], inputs
+    for place, layer in enumerate(shape["encoder"]):
+        found += [(f"encoder.{place}.weight", [layer, size]), (f"encoder.{place}.bias", [layer])]
+        size = layer
+    for layer in range(shape["num_layers"]):
+        prefix = "cell." if shape["num_layers"] == 1 else f"cell.cells.{layer}."
+        found += _list_cell(shape["cell"], prefix, width, size)
+        size = width
+    for place, layer in enumerate(shape["head"]):
+        found += [(f"head.{place}.weight", [layer, size]), (f"head.{place}.bias", [layer])]
+        size = layer
+    if shape["skip"]:
+        last = shape["encoder"][-1] if shape["encoder"] else inputs
+        demand(last == width, "with skip, the encoder's last size should be the state's")
+    return [*found, ("output.weight", [4, size]), ("output.bias", [4])]
+
+
+def _list_cell(cell: str, prefix: str, width: int, size: int) -> list[tuple[str, list[int]]]:
+    if cell == "hybrid":
+        bmru = _list_cell("bmru", f"{prefix}cells.0.", width // 2, size)
+        return bmru + _list_cell("mingru", f"{prefix}cells.1.", width // 2, size)
+    gates = 3 if cell in ("gru", "brc", "nbrc") else 2
+    found = [(f"{prefix}inputs.weight", [gates, width, size])]
+    found.append((f"{prefix}inputs.bias", [gates, width]))
+    recurrent = {"gru": [3, width, width], "nbrc": [2, width, width], "brc": [2, width]}
+    if cell in recurrent:
+        found.append((f"{prefix}recurrent_weight", recurrent[cell]))
+    if cell == "bmru":
+        found.append((f"{prefix}alpha", [width]))
+    return found
+
+
+def find_discrete(shape: Mapping[str, Any]) -> np.ndarray:
+    """Which components of the state are a BMRU's."""
+    width = shape["state_size"]
+    held = {"bmru": width, "hybrid": width // 2}.get(shape["cell"], 0)
+    return np.tile(np.arange(width) < held, shape["num_layers"])
+
+
+def hash_policy(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over the names, types, shapes and numbers of the policy's arrays."""
+    digest = hashlib.sha256()
+    for name in sorted(name for name in arrays if name.startswith("policy.")):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.name}{list(array.shape)}\n".encode())
+        digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,46 @@
+"""`remanence check`: whether a certificate is true, by a checker that trusts nothing of ours."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+
+from remanence import checker, envs
+from remanence.evaluation import BUDGET, find_compiled
+from remanence.networks import Agent
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """Verify a certificate from an agent's weights, without trusting what made it.
+
+    What it says of the portable program and of the network whatever does the rounding is verified
+    completely, for all lengths. What it says of a compiled program can only be seen by running that
+    program: --rerun does so.
+
+    The exit code is 0 if everything is verified, 1 if something is refuted, 2 if a file cannot be
+    read, and 3 if nothing is refuted but something is not verified.
+
+    Example: remanence check runs/gru/certificates/seed-1.json runs/gru/agents/seed-1.safetensors
+    """
+
+    certificate: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CERTIFICATE")]
+    """What `remanence certify` wrote."""
+    agent: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="AGENT")]
+    """The agent's weights."""
+    rerun: bool = False
+    """Also compile the program on this machine, and run it until its memories repeat."""
+    json: bool = False
+    """Print all statements as one JSON object."""
+
+    def run(self, console: Console) -> None:
+        del console  # the checker prints for itself, as it does on its own
+        rerun = self._rerun if self.rerun else None
+        raise SystemExit(checker.run(self.certificate, self.agent, self.json, rerun))
+
+    def _rerun(self, environment: Mapping[str, Any], budget: int | None) -> Mapping[str, Any]:
+        agent, env = Agent.load(self.agent), envs.make(**environment)
+        return find_compiled(agent, env, budget=budget or BUDGET).to_json()

@@ -1,0 +1,32 @@
+"""Certificates read back from files, for tables and reports; `remanence.checker` verifies them."""
+
+from pathlib import Path
+from typing import Any
+
+from remanence.errors import StoreError
+from remanence.evaluation._certify import FORMAT, KIND
+from remanence.store import read_json
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """A certificate as JSON has it in the present format; one of format 1 is translated."""
+    found = read_json(path)
+    kind = (found.get("kind"), found.get("format")) if isinstance(found, dict) else None
+    if kind not in ((KIND, FORMAT), (KIND, 1)):
+        raise StoreError(path, "not a certificate that this version reads", "make it anew")
+    try:
+        return _translate(found) if kind == (KIND, 1) else found
+    except (LookupError, TypeError, AttributeError) as error:
+        raise StoreError(path, "not a whole certificate", "make it anew") from error
+
+
+def _translate(found: dict[str, Any]) -> dict[str, Any]:
+    """What the first format says of its one program, and of its proof."""
+    contraction = found["contraction"]
+    proved = contraction["verdict"] == "proved"
+    return {
+        **found,
+        "compiled": found["bitwise"],
+        "portable": None,
+        "contraction": {"optimal": contraction["optimal"]} if proved else None,
+    }

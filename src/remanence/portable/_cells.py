@@ -1,0 +1,148 @@
+"""The cells in portable arithmetic: `project` what the input does, `update` the state with it."""
+
+import abc
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from remanence.portable._arithmetic import apply_affine, blend, multiply, sigmoid, tanh
+
+Take = Callable[[str], np.ndarray]  # a weight by its name within the cell
+
+
+class AbstractPortableCell(abc.ABC):
+    """A cell; inputs and states are vectors, or rows of them."""
+
+    state_size: int
+
+    @abc.abstractmethod
+    def project(self, x: np.ndarray) -> Any:
+        """What depends on the input alone."""
+
+    @abc.abstractmethod
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        """The next state."""
+
+    def read(self, state: np.ndarray) -> np.ndarray:
+        """What later layers see of a state."""
+        return state
+
+
+class _GatedCell(AbstractPortableCell):
+    """A cell that sees its input through one affine projection for each gate."""
+
+    def __init__(self, take: Take):
+        self.weight, self.bias = take("inputs.weight"), take("inputs.bias")
+        self.state_size = self.weight.shape[1]
+
+    def project(self, x: np.ndarray) -> list[np.ndarray]:
+        gates = zip(self.weight, self.bias, strict=True)
+        return [apply_affine(weight, bias, x) for weight, bias in gates]
+
+
+class _GRU(_GatedCell):
+    def __init__(self, take: Take):
+        super().__init__(take)
+        self.recurrent = take("recurrent_weight")
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        seen = [multiply(weight, state) for weight in self.recurrent]
+        r, z = (sigmoid(projected[gate] + seen[gate]) for gate in (0, 1))
+        return blend(z, state, tanh(projected[2] + r * seen[2]))
+
+
+class _NBRC(_GatedCell):
+    def __init__(self, take: Take):
+        super().__init__(take)
+        self.recurrent = take("recurrent_weight")
+
+    def recur(self, gate: int, state: np.ndarray) -> np.ndarray:
+        return multiply(self.recurrent[gate], state)
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        r = tanh(projected[0] + self.recur(0, state)) + 1.0
+        z = sigmoid(projected[1] + self.recur(1, state))
+        return blend(z, state, tanh(projected[2] + r * state))
+
+
+class _BRC(_NBRC):
+    def recur(self, gate: int, state: np.ndarray) -> np.ndarray:
+        return self.recurrent[gate] * state
+
+
+class _MinGRU(_GatedCell):
+    def project(self, x: np.ndarray) -> list[np.ndarray]:
+        z, n = super().project(x)
+        return [sigmoid(z), n]
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        return blend(projected[0], state, projected[1])
+
+
+class _BMRU(_GatedCell):
+    def __init__(self, take: Take):
+        super().__init__(take)
+        self.alpha = take("alpha")
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        n, beta = projected
+        value = np.where(n >= 0, self.alpha, -self.alpha)
+        return np.where(np.abs(n) > np.abs(beta), value, state)
+
+
+class _Composition(AbstractPortableCell):
+    """Cells whose states are one after the other in one vector."""
+
+    def __init__(self, cells: Sequence[AbstractPortableCell]):
+        self.cells = cells
+        ends = list(itertools.accumulate(cell.state_size for cell in cells))
+        self.state_size = ends[-1]
+        self.parts = [slice(*pair) for pair in itertools.pairwise([0, *ends])]
+
+
+class _Parallel(_Composition):
+    def project(self, x: np.ndarray) -> list[Any]:
+        return [cell.project(x) for cell in self.cells]
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        steps = zip(self.cells, projected, self.parts, strict=True)
+        return np.concatenate([c.update(seen, state[..., part]) for c, seen, part in steps], -1)
+
+
+class _Stack(_Composition):
+    def project(self, x: np.ndarray) -> Any:
+        return self.cells[0].project(x)
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        states = [self.cells[0].update(projected, state[..., self.parts[0]])]
+        below = self.cells[0]
+        for cell, part in zip(self.cells[1:], self.parts[1:], strict=True):
+            states.append(cell.update(cell.project(below.read(states[-1])), state[..., part]))
+            below = cell
+        return np.concatenate(states, axis=-1)
+
+    def read(self, state: np.ndarray) -> np.ndarray:
+        return self.cells[-1].read(state[..., self.parts[-1]])
+
+
+_CELLS = {"gru": _GRU, "brc": _BRC, "nbrc": _NBRC, "mingru": _MinGRU, "bmru": _BMRU}
+PORTABLE_CELLS = (*_CELLS, "hybrid")
+
+
+def make_cell(name: str, num_layers: int, take: Take) -> AbstractPortableCell:
+    """The recurrent part of a network, from its weights."""
+    if num_layers == 1:
+        return _make_layer(name, take)
+    return _Stack([_make_layer(name, _below(take, f"cells.{n}.")) for n in range(num_layers)])
+
+
+def _make_layer(name: str, take: Take) -> AbstractPortableCell:
+    if name == "hybrid":
+        return _Parallel([_BMRU(_below(take, "cells.0.")), _MinGRU(_below(take, "cells.1."))])
+    return _CELLS[name](take)
+
+
+def _below(take: Take, prefix: str) -> Take:
+    return lambda name: take(prefix + name)
