@@ -28,3 +28,9 @@ def _registries_are_left_as_found():
     found = set(cells.registry), set(envs.registry)
     yield
     assert (set(cells.registry), set(envs.registry)) == found
+
+
+@pytest.fixture
+def small_machine(monkeypatch):
+    """16 GiB of memory, whatever there is."""
+    monkeypatch.setattr("remanence.training._limits.describe_machine", lambda: {"memory_gib": 16.0})

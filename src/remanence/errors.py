@@ -43,8 +43,11 @@ class MissingDependencyError(RemanenceError, ImportError):
 class StoreError(RemanenceError, OSError):
     """A file or directory cannot be read or written as it should; nothing there was changed."""
 
+    problem: str = ""
+
     def __init__(self, path: object, problem: str, remedy: str):
         super().__init__(f"{path}: {problem}; {remedy}.")
+        self.problem = problem
 
 
 def _restore(kind: type[RemanenceError], message: str) -> RemanenceError:

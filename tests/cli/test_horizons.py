@@ -1,6 +1,8 @@
 """`evaluate`, `certify` and `check` on agents that were made by hand."""
 
 import json
+import shutil
+from pathlib import Path
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,8 +13,8 @@ from remanence import envs
 from remanence.cli import main
 from remanence.cli._evaluate import choose_columns, parse_lengths
 from remanence.errors import InvalidOptionError
-from remanence.networks import Agent
-from remanence.store import read_table
+from remanence.networks import Agent, read_origin
+from remanence.store import load_arrays, read_table, save_arrays
 from remanence.training import PPOConfig, RunDirectory
 from remanence.training._run import describe_run
 from tests.evaluation.agents import solve_by_hand
@@ -112,6 +114,74 @@ def test_seeds_that_a_run_does_not_have_are_refused(run, capsys):
     with pytest.raises(SystemExit):
         main(["certify", str(run), "--seeds", "1-3"])
     assert "the run has 1, 4" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    """No word of a message is broken."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
+def read_refusal(capsys, *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert stop.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("named", ["the run", "the file"])
+@pytest.mark.parametrize("command", ["certify", "evaluate"])
+def test_the_agent_of_another_seed_is_refused(run, capsys, tmp_path, command, named):
+    out = Path(shutil.copytree(run, tmp_path / "run"))
+    file = out / "agents" / "seed-1.safetensors"
+    shutil.copy(out / "agents" / "seed-4.safetensors", file)
+    told = read_refusal(capsys, command, str(out if named == "the run" else file), "--seeds", "1")
+    assert "this is the agent of seed 4, and that of seed 1 is expected here" in told
+    assert "seed-1.safetensors" in told
+    assert "put the run's own file back" in told
+    main(["certify", str(out), "--seeds", "4", "--json", "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"environment": envs.describe(*envs.make("tmaze", length=7))}, "length_high is 7 and"),
+        ({"config": {"discount": 0.5}}, "config.adam_epsilon is None and should be 1e-05"),
+        ({"seed": None}, "the agent of seed None"),
+    ],
+)
+def test_an_agent_of_another_training_is_refused(run, capsys, tmp_path, change, message):
+    out = Path(shutil.copytree(run, tmp_path / "run"))
+    file = out / "agents" / "seed-1.safetensors"
+    Agent.load(file).save(file, read_origin(file) | change)
+    assert message in read_refusal(capsys, "certify", str(out), "--seeds", "1")
+
+
+def test_an_agent_of_another_architecture_is_refused(run, capsys, tmp_path):
+    out = Path(shutil.copytree(run, tmp_path / "run"))
+    file = out / "agents" / "seed-1.safetensors"
+    arrays, header = load_arrays(file)
+    header["architecture"]["dropout"] = 0.5
+    save_arrays(file, arrays, header)
+    told = read_refusal(capsys, "certify", str(out))
+    assert "architecture.dropout is 0.5 and should be 0.0" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"architecture": {"cell": "bmru", "units": 3}}, "its architecture cannot be read"),
+        ({"architecture": None}, "not an agent that this version reads"),
+        ({"origin": 7}, "not an agent that this version reads"),
+        ({"origin": {"environment": {"name": "tmaze"}}}, "not the description of an environment"),
+        ({"origin": {"environment": 3}}, "not the description of an environment"),
+    ],
+)
+def test_a_file_with_a_strange_header_is_refused(run, capsys, tmp_path, change, message):
+    arrays, header = load_arrays(run / "agents" / "seed-1.safetensors")
+    save_arrays(tmp_path / "agent.safetensors", arrays, header | change)
+    assert message in read_refusal(capsys, "certify", str(tmp_path / "agent.safetensors"))
 
 
 @pytest.mark.parametrize("text", ["", "[" * 10_000, '{"kind": 1}'])

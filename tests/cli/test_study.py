@@ -9,13 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from remanence import report
 from remanence.cli import main
 from remanence.report import _page
 from remanence.store import hold_directory, read_table, write_json
-from remanence.study import StudyDirectory, read_status
+from remanence.study import StudyDirectory, load_results, read_status
 from tests.study.studies import PROFILE, write_profile, write_study
 
 
@@ -135,6 +136,12 @@ def test_results_in_every_format(study, capsys, tmp_path, monkeypatch):
         main(["results", str(study), "stability", "--format", format, "--out", str(out)])
         assert out.stat().st_size
     assert read_table(tmp_path / "results.parquet")["vaa"].tolist() == [1.0, 0.5] * 2
+    out = tmp_path / "nulls.parquet"
+    main(["results", str(study), "certificates", "--format", "parquet", "--out", str(out)])
+    expected, found = load_results(study, "certificates"), duckdb.read_parquet(str(out))
+    assert (found.columns, found.types) == (expected.columns, expected.types)
+    assert found.fetchall() == expected.fetchall()
+    assert None in found.fetchnumpy()["merge"].tolist()
     main(["results", str(study), "certificates", "--format", "json"])
     spans = [row["solved_span"] for row in json.loads(capsys.readouterr().out)]
     assert spans == ["inf", 0.0] * 2
@@ -174,6 +181,7 @@ def test_what_a_user_wrote_is_printed_as_it_is(tmp_path, capsys, monkeypatch):
         (["outcomes", "--where", "cell ="], "Parser Error"),
         (["outcomes", "--where", "1 = 1; drop table x"], "Parser Error"),
         (["outcomes", "--where", "length = 'long'"], "Conversion Error"),
+        (["outcomes", "--where", "1 = 1) ; attach 'x.db'; from (select 1"], "Parser Error"),
         (["outcomes", "--group-by", "sell"], "Did you mean 'cell'"),
         (["outcomes", "--format", "xls"], "unknown format"),
         (["outcomes", "--format", "parquet"], "--out"),
@@ -185,6 +193,36 @@ def test_a_mistake_is_told_in_a_sentence(arguments, message, study, capsys, monk
         main(["results", str(study), *arguments])
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "read_text('{}')",
+        "read_blob('{}')",
+        "read_csv('{}')",
+        "read_json('{}')",
+        "read_parquet('{}')",
+        "parquet_metadata('{}')",
+        "sniff_csv('{}')",
+        "glob('{}')",
+        "query('from read_text(''{}'')')",
+        "'{}'",
+    ],
+)
+def test_a_condition_reads_no_file(source, study, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    secret = tmp_path / "secret.csv"
+    secret.write_text("key\nhunter2\n")
+    condition = f"exists (from {source.format(secret)})"
+    with pytest.raises(SystemExit) as stop:
+        main(["results", str(study), "outcomes", "--where", condition])
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert "--where = " in told
+    assert "hunter2" not in told
+    if "(" in source:
+        assert "a condition sees the columns of the table and no files" in told
 
 
 def test_a_reader_who_leaves_is_no_error(study):

@@ -45,6 +45,10 @@ def test_json_for_scripts(tmp_path, capsys):
     [
         (["--seeds", "one"], "write 7, 1-30 or 1,4,10-12"),
         (["--seeds", "2,2"], "each one once"),
+        (["--seeds", "1-99999999999"], "use numbers from 0 to 2,147,483,647"),
+        (["--seeds", "1-2000000000"], "100,000 are the most"),
+        (["--seeds", "1-60000,60001-120000"], "100,000 are the most"),
+        (["--seeds", "5-3"], "the smaller one of a range first"),
         (["--cell", "lstm"], "unknown cell 'lstm'"),
         (["--cell", "hybrid"], "a hybrid's must be even"),
         (["--batching", "gpu"], "batching"),
@@ -54,6 +58,29 @@ def test_a_mistake_is_told_in_a_sentence(more, message, tmp_path, capsys, monkey
     monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as stop:
         main(command(tmp_path / "run", *more))
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("small_machine")
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("state_size=99999999999", "state_size = 99999999999"),
+        ("state_size=1000000", "6,000,058,000,515 parameters"),
+        ("head=[1000000,1000000]", "use smaller sizes or fewer seeds"),
+        ("num_envs=99999999999", "num_envs = 99999999999"),
+        ("num_envs=100000000", "one rollout takes at least"),
+        ("num_steps=99999999999", "num_steps = 99999999999"),
+        ("num_iterations=99999999999", "num_iterations = 99999999999"),
+        ("length=99999999999", "length = 99999999999"),
+    ],
+)
+def test_what_is_far_too_large_is_refused_at_once(setting, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    with pytest.raises(SystemExit) as stop:
+        main(command(tmp_path / "run", settings=[setting]))
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -5,6 +5,7 @@ import pytest
 
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
+from remanence.networks._architecture import holds_options
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -41,6 +42,10 @@ def test_changes_go_to_a_copy():
         ({"state_size": 0}, "state_size = 0"),
         ({"num_layers": -1}, "num_layers = -1"),
         ({"head": (20, 0)}, "head = 0"),
+        ({"state_size": 99999999999}, "state_size = 99999999999 .* from 1 to 1,000,000"),
+        ({"num_layers": 99999999999}, "num_layers = 99999999999 .* from 1 to 100"),
+        ({"encoder": [5, 10**12]}, "encoder = 1000000000000"),
+        ({"head": [1] * 101}, "head = '101 sizes' .* 100 layers are the most"),
         ({"dropout": 1.0}, r"dropout = 1\.0"),
         ({"skip": True}, "its last size must be the state size, 5"),
     ],
@@ -57,6 +62,15 @@ def test_unknown_names_come_with_the_nearest_known():
         make_architecture("tmaze", statesize=3)
     with pytest.raises(UnknownNameError, match="Did you mean 'dropout'"):
         Architecture.from_json(json.dumps({"droput": 0.1}))
+
+
+@pytest.mark.parametrize(
+    ("options", "fit"),
+    [({"a": 1}, True), ([["a", 1]], True), ([], True), ([1], False), ([["a"]], False), (3, False)],
+)
+def test_options_are_names_and_values(options, fit):
+    # Not by an architecture, whose types are checked in tests before it looks for itself.
+    assert holds_options(options) == fit
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"gru"'])

@@ -52,6 +52,20 @@ def test_what_is_not_ours_is_refused(tmp_path):
         store.load_arrays(tmp_path / "nothing")
 
 
+def test_a_header_that_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "tree.safetensors"
+    store.save_arrays(path, {"a": np.ones(3)}, {"note": "hello"})
+    path.write_bytes(path.read_bytes().replace(b'{\\"note', b'x\\"note'))
+    with pytest.raises(StoreError, match="its header has been damaged"):
+        store.load_arrays(path)
+
+
+def test_json_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(StoreError, match="this is not JSON"):
+        store.read_json(tmp_path / "deep.json")
+
+
 def test_a_table_survives_a_file(tmp_path):
     columns = {
         "seed": np.array([1, 2, 3]),

@@ -72,6 +72,7 @@ def test_estimates_grow_with_what_is_to_be_done():
     assert estimate([job] * 9, 9, num_cores=2) == estimate([job] * 9, 2, num_cores=2)
 
 
+@pytest.mark.usefixtures("small_machine")
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -87,7 +88,7 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("[1, 2]", "[1, 1]", "each one once"),
         ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
         ("[1, 2]", '"1-2"', "a list of numbers or a table of first, last"),
-        ("[1, 2]", "{ first = 1, last = 2000000000 }", "10,000 are the most"),
+        ("[1, 2]", "{ first = 1, last = 2000000000 }", "100,000 are the most"),
         ("[1, 2]", "{ first = 1, last = 99999999999999999999 }", "last = 99999999999999999999"),
         ("[2, 100]", "{ shortest = 2, longest = 99999999999999999999 }", "from 1 to 100,000,000"),
         ("num_iterations = 3", "num_iterations = 3\nbudget = 9999999999", "budget = 9999999999"),
@@ -109,6 +110,13 @@ def test_estimates_grow_with_what_is_to_be_done():
         ('["gru", "bmru"]', '[["gru"]]', "give a list of names"),
         ('["gru", "bmru"]', '"gru"', "give a list"),
         ('["gru", "bmru"]', '["gru", "gru"]', "seed 1 is there 2 times"),
+        (
+            '["gru", "bmru"]',
+            '["hybrid"]',
+            "state_size = 5 is not possible: a hybrid's must be even",
+        ),
+        ("num_envs = 4", "num_envs = 99999999999", "num_envs = 99999999999"),
+        ("num_steps = 16", "num_steps = 500000000", "one rollout takes at least"),
         ('"tiny"', "tiny", "this is not TOML"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from remanence.errors import StoreError, UnknownNameError
 from remanence.store import read_json, read_table, write_json, write_table
 from remanence.study import StudyDirectory, load_profile, load_results, read_status
-from tests.study.studies import run_here, write_study
+from tests.study.studies import PROFILE, run_here, write_study
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +144,24 @@ def test_a_study_with_a_cell_of_somebody_else_s_can_be_read(path, tmp_path):
 def test_a_name_that_is_not_utf8_is_told():
     with pytest.raises(StoreError, match="not UTF-8"):
         StudyDirectory(Path("bad\udcff"))
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/tmp/x", "a/b", "a\\b", "a\0b", "", ".", "..", ".x", "a\nb", "x" * 201]
+)
+def test_a_name_that_leads_elsewhere_is_refused(name, path, tmp_path):
+    other = shutil.copytree(path, tmp_path / "study")
+    plan = read_json(other / "study.json")
+    plan["jobs"][0]["id"] = name
+    write_json(other / "study.json", plan)
+    with pytest.raises(StoreError, match=r"id = .* files are named after it"):
+        load_results(other, "stability")
+    with pytest.raises(StoreError, match="its plan cannot be read"):
+        read_status(other)
+
+
+def test_a_plan_whose_profile_leads_elsewhere_is_refused(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(PROFILE.replace('"tiny"', '"../../tiny"'))
+    with pytest.raises(StoreError, match=r"profile = '\.\./\.\./tiny' is not possible"):
+        load_profile("tmaze", str(file))

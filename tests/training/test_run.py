@@ -154,6 +154,28 @@ def test_a_run_is_never_overwritten(whole_run):
         begin(whole_run)
 
 
+def read_all(path: Path) -> dict[str, bytes]:
+    files = [file for file in path.rglob("*") if file.is_file() and file.name != ".lock"]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("kept", ["agents", "checkpoint.safetensors", "curves.parquet"])
+def test_a_run_without_its_description_is_refused_and_kept(whole_run, tmp_path, kept, resume):
+    out = tmp_path / "run"
+    out.mkdir()
+    copy_run(whole_run / kept, out)
+    before = read_all(out)
+    with pytest.raises(StoreError, match=r"\(run\.json\) is missing; restore the file or choose"):
+        begin(out, resume=resume)
+    assert read_all(out) == before
+
+
+def test_a_directory_with_other_files_can_take_a_run(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert begin(tmp_path, config=change_config(CONFIG, {"num_iterations": 1})).finished
+
+
 def test_there_must_be_a_run_to_resume(tmp_path):
     with pytest.raises(StoreError, match="there is no run here to resume"):
         begin(tmp_path / "run", resume=True)
@@ -207,9 +229,22 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
     assert checkpoint.read_bytes() == contents
 
 
+def test_the_checkpoint_of_another_run_is_refused_and_kept(whole_run, tmp_path):
+    other = tmp_path / "other"
+    changed = change_config(CONFIG, {"num_iterations": 1, "discount": 0.5})
+    begin(other, config=changed)
+    out = copy_run(whole_run, tmp_path / "run")
+    before = copy_run(other / "checkpoint.safetensors", out / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(StoreError, match=r"another run: what\.config\.discount is 0\.5"):
+        begin(out, resume=True)
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
 def test_a_damaged_description_is_refused(whole_run, tmp_path):
     out = copy_run(whole_run, tmp_path / "run")
-    for contents, message in [("{", "this is not JSON"), ('{"format": 1}', "not a run")]:
+    empty = '{"format": 1, "what": {}, "versions": {}}'
+    broken = [("{", "this is not JSON"), ('{"format": 1}', "not a run"), (empty, "not a run")]
+    for contents, message in broken:
         (out / "run.json").write_text(contents)
         with pytest.raises(StoreError, match=message):
             begin(out, resume=True)
@@ -248,10 +283,17 @@ def test_impossible_options_are_refused(options, message):
         begin(None, **options)
 
 
-@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31]])
+@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31], range(10**12)])
 def test_impossible_seeds_are_refused(seeds):
     with pytest.raises(InvalidOptionError, match="seeds"):
         train(envs.make("tmaze"), NETWORK, CONFIG, seeds)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_more_seeds_than_memory_are_refused():
+    network = make_architecture("deep-mingru")
+    with pytest.raises(InvalidOptionError, match=r"for 100000 seed.* this machine has 16"):
+        train(envs.make("tmaze"), network, CONFIG, range(100_000))
 
 
 def test_parameters_of_a_batch_are_refused():

@@ -13,22 +13,35 @@ Environment = tuple[envs.AbstractEnvironment, Any]
 
 
 def load_agents(path: Path, seeds: str | None = None) -> tuple[dict[int, Agent], Environment]:
-    """The agents of a run by seed, all or those asked for, and what they were trained on."""
-    if path.is_dir():
-        run = RunDirectory(path)
-        agents, env = run.load_agents(), run.load_environment()
-    else:
-        origin = read_origin(path)
-        if "environment" not in origin:
-            remedy = "give the run's directory, or a file that `remanence train` wrote"
-            raise StoreError(path, "does not say which environment it was trained on", remedy)
-        agents, env = {origin.get("seed", 0): Agent.load(path)}, envs.restore(origin["environment"])
-    wanted = list(agents) if seeds is None else parse_seeds(seeds)
-    missing = [seed for seed in wanted if seed not in agents]
-    if missing:
-        remedy = f"the run has {', '.join(map(str, agents))}"
-        raise InvalidOptionError("seeds", seeds, remedy)
-    return {seed: agents[seed] for seed in wanted}, env
+    """The agents of a run by seed, all or those asked for, and what they were trained on.
+
+    A file that is one of a run's agents must be the one that its name says.
+    """
+    run = RunDirectory(path if path.is_dir() else path.absolute().parent.parent)
+    known = _list_seeds(run, path)
+    if known:
+        return run.load_agents(_choose_seeds(seeds, known)), run.load_environment()
+    origin = read_origin(path)
+    if "environment" not in origin:
+        remedy = "give the run's directory, or a file that `remanence train` wrote"
+        raise StoreError(path, "does not say which environment it was trained on", remedy)
+    wanted = _choose_seeds(seeds, [origin.get("seed", 0)])
+    return {seed: Agent.load(path) for seed in wanted}, envs.restore(origin["environment"])
+
+
+def _list_seeds(run: RunDirectory, path: Path) -> list[int]:
+    """The seeds of a run that a path stands for: all, one, or none if it is no part of the run."""
+    if not path.is_dir() and not run.exists:
+        return []
+    seeds = run.read_description()["what"]["seeds"]
+    return [seed for seed in seeds if path.is_dir() or run.agent_path(seed) == path.absolute()]
+
+
+def _choose_seeds(seeds: str | None, known: list[int]) -> list[int]:
+    wanted = known if seeds is None else parse_seeds(seeds)
+    if any(seed not in known for seed in wanted):
+        raise InvalidOptionError("seeds", seeds, f"the run has {', '.join(map(str, known))}")
+    return wanted
 
 
 def find_home(path: Path) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from remanence.errors import InvalidOptionError
+from remanence.training import LARGEST_SEED, MOST_SEEDS, check_seeds
 
 
 def parse_options(assignments: Sequence[str]) -> dict[str, Any]:
@@ -33,11 +34,20 @@ def _parse_value(text: str) -> Any:
 
 def parse_seeds(text: str) -> list[int]:
     """Seeds as they are typed: 7, 1-30, or 1,4,10-12."""
-    seeds = []
-    for part in text.split(","):
-        low, dash, high = part.partition("-")
-        try:
-            seeds += range(int(low), int(high if dash else low) + 1)
-        except ValueError as error:
-            raise InvalidOptionError("seeds", text, "write 7, 1-30 or 1,4,10-12") from error
-    return seeds
+    ranges = [_parse_seed_range(text, part) for part in text.split(",")]
+    # Counted before they are listed, as a slip of the hand asks for billions.
+    if sum(map(len, ranges)) > MOST_SEEDS:
+        raise InvalidOptionError("seeds", text, f"{MOST_SEEDS:,} are the most")
+    return check_seeds([seed for seeds in ranges for seed in seeds])
+
+
+def _parse_seed_range(text: str, part: str) -> range:
+    low, dash, high = part.partition("-")
+    try:
+        first, last = int(low), int(high if dash else low)
+    except ValueError as error:
+        raise InvalidOptionError("seeds", text, "write 7, 1-30 or 1,4,10-12") from error
+    if not 0 <= first <= last <= LARGEST_SEED:
+        remedy = f"use numbers from 0 to {LARGEST_SEED:,}, the smaller one of a range first"
+        raise InvalidOptionError("seeds", text, remedy)
+    return range(first, last + 1)

@@ -14,7 +14,13 @@ from rich.live import Live
 from rich.table import Table
 
 from remanence.cli._results import print_relation
-from remanence.cli._study_progress import describe_job, say_duration, say_size, show_study
+from remanence.cli._study_progress import (
+    describe_job,
+    list_replaced,
+    say_duration,
+    say_size,
+    show_study,
+)
 from remanence.errors import InvalidOptionError
 from remanence.study import (
     Study,
@@ -35,6 +41,8 @@ class Reproduce:
     """Run a study of the paper: trainings, evaluations, certificates, all in one directory.
 
     The same command again goes on where it was stopped or killed; what is done is not done again.
+    Files that are damaged, or belong to something else, are told, kept under a name that ends in
+    .replaced, and made anew.
     Ends with 1 if a job failed; what went wrong is in STUDY/status.
 
     Example: remanence reproduce tmaze --profile laptop --out studies/laptop
@@ -99,6 +107,8 @@ class Status:
         elif not self.watch:
             console.print(_tabulate(status))
             _print_errors(console, status)
+            for line in list_replaced(status):
+                console.print(line, highlight=False, markup=False)
         else:
             with Live(_tabulate(status), console=console) as live:
                 while _has_jobs_left(status) and not status.abandoned:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from remanence.errors import InvalidOptionError, StoreError, UnknownNameError
-from remanence.store import write_text, write_whole
+from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence.store import write_rows, write_text
 from remanence.study import load_results
 
 if TYPE_CHECKING:
@@ -132,6 +132,9 @@ def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.Duck
         filtered = relation.filter(condition)
         # Some mistakes, such as a word compared with a number, show only when rows are read.
         filtered.count("*").fetchall()
+    except duckdb.PermissionException as error:
+        remedy = "a condition sees the columns of the table and no files"
+        raise InvalidOptionError("--where", condition, remedy) from error
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         columns = ", ".join(relation.columns)
@@ -198,13 +201,7 @@ def _to_text(relation: "duckdb.DuckDBPyRelation") -> str:
 def _write_parquet(relation: "duckdb.DuckDBPyRelation", out: Path | None) -> None:
     if out is None:
         raise InvalidOptionError("--format", PARQUET, "say with --out which file to write")
-    import duckdb
-
-    try:
-        write_whole(out, lambda temporary: relation.write_parquet(str(temporary)))
-    except duckdb.Error as error:
-        problem = f"cannot be written ({error})"
-        raise StoreError(out, problem, "check space and permissions") from error
+    write_rows(out, relation)
 
 
 _TEXTS: dict[str, Callable[["duckdb.DuckDBPyRelation"], str]] = {

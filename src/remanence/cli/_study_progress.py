@@ -24,7 +24,14 @@ def show_study(num_workers: int) -> Iterator[Show]:
         yield _make_logger(num_workers)
         return
     with Live(console=console, transient=True, refresh_per_second=4) as live:
-        yield lambda status: live.update(Text("\n".join(_list_lines(status, num_workers))))
+        list_news = _make_news()
+
+        def show(status: StudyStatus) -> None:
+            for line in list_news(status):
+                console.print(line, highlight=False, markup=False)
+            live.update(Text("\n".join(_list_lines(status, num_workers))))
+
+        yield show
 
 
 def describe_job(job: JobStatus) -> str:
@@ -67,12 +74,37 @@ def _count(status: StudyStatus, num_workers: int) -> str:
     return f"{done} of {len(status.jobs)} jobs done{failures}, about {left} left"
 
 
+def list_replaced(status: StudyStatus) -> list[str]:
+    """A line for each file that was found damaged or foreign."""
+    return [line for job in status.jobs.values() for line in job.replaced]
+
+
+def _make_news() -> Callable[[StudyStatus], list[str]]:
+    """A function that lists what was replaced since it was called last.
+
+    What it is called with first is from before, as statuses are kept.
+    """
+    told: list[str] | None = None
+
+    def list_news(status: StudyStatus) -> list[str]:
+        nonlocal told
+        lines = list_replaced(status)
+        news = [] if told is None else [line for line in lines if line not in told]
+        told = lines
+        return news
+
+    return list_news
+
+
 def _make_logger(num_workers: int) -> Show:
+    list_news = _make_news()
     told: dict[str, tuple[str, str]] = {}
     last_line = time.monotonic()
 
     def log(status: StudyStatus) -> None:
         nonlocal last_line
+        for line in list_news(status):
+            print(line, file=sys.stderr, flush=True)
         now = time.monotonic()
         due = now - last_line >= SECONDS_BETWEEN_LINES
         for id, job in status.jobs.items():

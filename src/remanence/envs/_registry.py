@@ -13,7 +13,7 @@ from remanence.envs._environment import AbstractEnvironment
 from remanence.envs._lookup_tree_maze import LookupTreeMaze
 from remanence.envs._previous_action import PreviousAction
 from remanence.envs._tmaze import TMaze
-from remanence.errors import InvalidOptionError
+from remanence.errors import InvalidOptionError, RemanenceError
 
 registry: Registry[type[AbstractEnvironment]] = Registry("environment")
 register = registry.register
@@ -75,8 +75,18 @@ def _to_json(value: Any) -> Any:
         return repr(value)
 
 
-def restore(description: dict[str, Any]) -> tuple[AbstractEnvironment, Any]:
+def restore(description: Any) -> tuple[AbstractEnvironment, Any]:
     """The environment and parameters that `describe` described."""
+    try:
+        return _restore(description)
+    except RemanenceError:
+        raise
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        remedy = f"this is not the description of an environment ({error})"
+        raise InvalidOptionError("environment", description, remedy) from error
+
+
+def _restore(description: Any) -> tuple[AbstractEnvironment, Any]:
     if description["name"] is None:
         raise InvalidOptionError(
             "environment",

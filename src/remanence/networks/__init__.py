@@ -1,6 +1,7 @@
 """Encoder -> cell -> head: the paper's three networks, described by data."""
 
 from remanence.networks._agent import Agent as Agent
+from remanence.networks._agent import read_agent as read_agent
 from remanence.networks._agent import read_origin as read_origin
 from remanence.networks._architecture import ARCHITECTURES as ARCHITECTURES
 from remanence.networks._architecture import Architecture as Architecture

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from remanence._typing import Action, Key, Observation
-from remanence.errors import StoreError
+from remanence.errors import RemanenceError, StoreError
 from remanence.networks._architecture import Architecture
 from remanence.networks._network import Network, make_policy, make_value
 from remanence.store import load_arrays, name_leaves, restore_leaves, save_arrays
@@ -66,8 +66,8 @@ class Agent(eqx.Module):
     def load(path: str | Path) -> "Agent":
         """Read what `save` wrote; a cell of your own must be registered before."""
         path = Path(path)
-        arrays, header = _load_agent(path)
-        architecture = Architecture(**header["architecture"])
+        arrays, header = read_agent(path)
+        architecture = _read_architecture(path, header)
         size, num_actions = header["observation_size"], header["num_actions"]
 
         def build() -> dict[str, Network]:
@@ -82,10 +82,12 @@ class Agent(eqx.Module):
 
 def read_origin(path: str | Path) -> dict[str, Any]:
     """Where the agent in a file comes from, as `save` was told."""
-    return _load_agent(Path(path))[1]["origin"]
+    return read_agent(path)[1]["origin"]
 
 
-def _load_agent(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """An agent's file as it is, its arrays and its header, if it is whole."""
+    path = Path(path)
     arrays, header = load_arrays(path)
     if not _is_ours(header):
         raise StoreError(
@@ -95,10 +97,20 @@ def _load_agent(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _is_ours(header: Any) -> bool:
-    return isinstance(header, dict) and (header.get("kind"), header.get("format")) == (
-        _KIND,
-        _FORMAT,
+    kinds = {"architecture": dict, "observation_size": int, "num_actions": int, "origin": dict}
+    return (
+        isinstance(header, dict)
+        and (header.get("kind"), header.get("format")) == (_KIND, _FORMAT)
+        and all(isinstance(header.get(name), kind) for name, kind in kinds.items())
     )
+
+
+def _read_architecture(path: Path, header: Mapping[str, Any]) -> Architecture:
+    try:
+        return Architecture.from_json(json.dumps(header["architecture"]))
+    except RemanenceError as error:
+        problem = f"its architecture cannot be read ({str(error).rstrip('.')})"
+        raise StoreError(path, problem, "restore the file from a copy") from error
 
 
 def _is_shape(leaf: Any) -> bool:

@@ -9,6 +9,10 @@ from typing import Any
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError, UnknownNameError
 
+# Far beyond any network that could be trained here, and small enough to count what it would take.
+MOST_UNITS = 1_000_000
+MOST_LAYERS = 100
+
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
@@ -43,18 +47,27 @@ class Architecture:
         for option in ("encoder", "head"):
             if not isinstance(getattr(self, option), list | tuple):
                 raise InvalidOptionError(option, getattr(self, option), "give a list of sizes")
-        if not isinstance(self.cell_options, Mapping | list | tuple):
+        if not isinstance(self.cell, str):
+            raise InvalidOptionError("cell", self.cell, "give the name of a cell")
+        if not holds_options(self.cell_options):
             raise InvalidOptionError("cell_options", self.cell_options, "give names and values")
         if not isinstance(self.skip, bool):
             raise InvalidOptionError("skip", self.skip, "use true or false")
 
     def _validate(self) -> None:
-        sizes = [("state_size", self.state_size), ("num_layers", self.num_layers)]
-        sizes += [("encoder", size) for size in self.encoder]
-        sizes += [("head", size) for size in self.head]
-        for option, size in sizes:
-            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-                raise InvalidOptionError(option, size, "use whole numbers of 1 or more")
+        limits = [("state_size", self.state_size, MOST_UNITS)]
+        limits += [("num_layers", self.num_layers, MOST_LAYERS)]
+        limits += [("encoder", size, MOST_UNITS) for size in self.encoder]
+        limits += [("head", size, MOST_UNITS) for size in self.head]
+        for option, size, most in limits:
+            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
+                raise InvalidOptionError(option, size, f"use whole numbers from 1 to {most:,}")
+        for option in ("encoder", "head"):
+            number = len(getattr(self, option))
+            if number > MOST_LAYERS:
+                raise InvalidOptionError(
+                    option, f"{number:,} sizes", f"{MOST_LAYERS} layers are the most"
+                )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise InvalidOptionError(
                 "dropout", self.dropout, "use a rate from 0 up to, not with, 1"
@@ -84,6 +97,16 @@ class Architecture:
             raise InvalidOptionError("architecture", fields, "give a JSON object")
         check_options("architecture", fields, [field.name for field in dataclasses.fields(cls)])
         return cls(**fields)
+
+
+def holds_options(found: Any) -> bool:
+    """Whether it has names and values, as a mapping or in pairs."""
+    if isinstance(found, Mapping):
+        return all(isinstance(name, str) for name in found)
+    return isinstance(found, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        for pair in found
+    )
 
 
 # The three networks of the paper's appendix "Training Procedure and Hyperparameters".

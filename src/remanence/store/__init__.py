@@ -7,9 +7,11 @@ from remanence.store._arrays import save_arrays as save_arrays
 from remanence.store._files import beat as beat
 from remanence.store._files import find_difference as find_difference
 from remanence.store._files import hold_directory as hold_directory
+from remanence.store._files import locate_difference as locate_difference
 from remanence.store._files import measure_silence as measure_silence
 from remanence.store._files import read_json as read_json
 from remanence.store._files import remove_leftovers as remove_leftovers
+from remanence.store._files import set_aside as set_aside
 from remanence.store._files import write_json as write_json
 from remanence.store._files import write_text as write_text
 from remanence.store._files import write_whole as write_whole
@@ -18,4 +20,6 @@ from remanence.store._machine import find_commit as find_commit
 from remanence.store._tables import quote as quote
 from remanence.store._tables import read_table as read_table
 from remanence.store._tables import scan_table as scan_table
+from remanence.store._tables import seal_rows as seal_rows
+from remanence.store._tables import write_rows as write_rows
 from remanence.store._tables import write_table as write_table

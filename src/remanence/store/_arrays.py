@@ -42,7 +42,8 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (safetensors.SafetensorError, OSError) as error:
+    # Numbers of a kind that NumPy does not have are a TypeError.
+    except (safetensors.SafetensorError, OSError, TypeError) as error:
         raise StoreError(
             path, f"not a whole safetensors file ({error})", "restore it from a copy"
         ) from error
@@ -50,7 +51,11 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise StoreError(path, "not written by remanence", "give a file that is")
     if metadata.get(_DIGEST) != _digest(arrays):
         raise StoreError(path, "its contents have been damaged", "restore it from a copy")
-    return arrays, json.loads(metadata[_HEADER])
+    try:
+        return arrays, json.loads(metadata[_HEADER])
+    except (json.JSONDecodeError, RecursionError) as error:
+        problem = f"its header has been damaged ({error})"
+        raise StoreError(path, problem, "restore it from a copy") from error
 
 
 def name_leaves(tree: Any) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ from typing import Any
 from remanence.errors import StoreError
 
 LOCK = ".lock"
+SET_ASIDE = ".replaced"
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -66,7 +67,8 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except FileNotFoundError as error:
         raise StoreError(path, "there is no such file", "check the path") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    # Brackets within brackets within brackets, too many of them, are a RecursionError.
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(path, f"this is not JSON ({error})", "restore it from a copy") from error
     except OSError as error:
         raise _explain(path, error) from error
@@ -74,16 +76,25 @@ def read_json(path: Path) -> Any:
 
 def find_difference(name: str, found: Any, wanted: Any) -> str | None:
     """The first place where two JSON values differ, in words."""
+    difference = locate_difference(name, found, wanted)
+    if difference is None:
+        return None
+    name, found, wanted = difference
+    if isinstance(found, dict) or isinstance(wanted, dict):
+        return f"{name} was there and is not now" if found else f"{name} is new"
+    return f"{name} was {found!r} and is now {wanted!r}"
+
+
+def locate_difference(name: str, found: Any, wanted: Any) -> tuple[str, Any, Any] | None:
+    """The first place where two JSON values differ, and what each has there."""
     wanted = json.loads(json.dumps(wanted))
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in sorted({*found, *wanted}):
-            difference = find_difference(f"{name}.{key}", found.get(key), wanted.get(key))
+            difference = locate_difference(f"{name}.{key}", found.get(key), wanted.get(key))
             if difference:
                 return difference
         return None
-    if isinstance(found, dict) or isinstance(wanted, dict):
-        return f"{name} was there and is not now" if found else f"{name} is new"
-    return None if found == wanted else f"{name} was {found!r} and is now {wanted!r}"
+    return None if found == wanted else (name, found, wanted)
 
 
 @contextlib.contextmanager
@@ -129,6 +140,15 @@ def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed process left in a directory that is held."""
     for leftover in path.rglob(".*.part"):
         leftover.unlink(missing_ok=True)
+
+
+def set_aside(path: Path) -> None:
+    """Rename a file that cannot stay, if it is there; an earlier one of that name gives way."""
+    try:
+        if path.exists():
+            path.replace(path.with_name(f"{path.name}{SET_ASIDE}"))
+    except OSError as error:
+        raise _explain(path, error) from error
 
 
 def _flush(path: Path) -> None:

@@ -1,5 +1,7 @@
 """Tables in Parquet files, from NumPy columns and back, by way of DuckDB in memory."""
 
+import atexit
+import functools
 import glob
 import hashlib
 from collections.abc import Callable, Mapping
@@ -25,7 +27,7 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     columns = {name: _check(name, column) for name, column in columns.items()}
 
     def write(temporary: Path) -> None:
-        with duckdb.connect() as connection:
+        with _open_database().cursor() as connection:
             connection.register("columns", columns)
             options = f"format parquet, kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
             connection.execute(f"copy columns to {_name(temporary)} ({options})")
@@ -44,7 +46,7 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
     if not path.exists():
         raise StoreError(path, "there is no such file", "check the path")
     try:
-        with duckdb.connect() as connection:
+        with _open_database().cursor() as connection:
             found = connection.sql(f"from {scan_table(path)}").fetchnumpy()
             digest = _read_digest(connection, path)
     except duckdb.Error as error:
@@ -56,6 +58,47 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
     return columns
 
 
+def seal_rows(query: str) -> "duckdb.DuckDBPyRelation":
+    """The rows of a query, in a database of their own from which no file can be read or written.
+
+    What is asked of them may so come from anyone: a condition in SQL could otherwise read every
+    file that its user can.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"create table rows as {query}")
+    for setting in ("enable_external_access = false", "python_enable_replacements = false"):
+        connection.execute(f"set {setting}")
+    connection.execute("set lock_configuration = true")
+    return connection.sql("from rows")
+
+
+def write_rows(path: Path, rows: "duckdb.DuckDBPyRelation") -> None:
+    """Write rows, sealed or not, as a Parquet file; what is null stays null."""
+    import duckdb
+
+    columns = rows.fetchnumpy()
+    values = {f"value{i}": np.ma.getdata(column) for i, column in enumerate(columns.values())}
+    nulls = {f"null{i}": np.ma.getmaskarray(column) for i, column in enumerate(columns.values())}
+    named = ", ".join(
+        f"if(null{i}, null, value{i})::{kind} as {_quote_name(name)}"
+        for i, (name, kind) in enumerate(zip(rows.columns, rows.types, strict=True))
+    )
+
+    def write(temporary: Path) -> None:
+        with _open_database().cursor() as connection:
+            connection.register("columns", values | nulls)
+            query = f"select {named} from columns"
+            connection.execute(f"copy ({query}) to {_name(temporary)} (format parquet)")
+
+    try:
+        write_whole(path, write)
+    except duckdb.Error as error:
+        problem = f"cannot be written ({error})"
+        raise StoreError(path, problem, "check space and permissions") from error
+
+
 def scan_table(path: Path) -> str:
     """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of."""
     return f"read_parquet({_name(path, glob.escape)}, hive_partitioning = false)"
@@ -64,6 +107,29 @@ def scan_table(path: Path) -> str:
 def quote(text: str) -> str:
     """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+@functools.cache
+def _open_database() -> "duckdb.DuckDBPyConnection":
+    """One for all tables, since opening takes longer than reading.
+
+    Its cache is off: a file that has been damaged since it was read must show it.
+    """
+    import duckdb
+
+    database = duckdb.connect(config={"enable_external_file_cache": False})
+    atexit.register(_close_database, database)
+    return database
+
+
+def _close_database(database: "duckdb.DuckDBPyConnection") -> None:
+    """Let go of it while Python still can; what is left at its end is complained about."""
+    _open_database.cache_clear()
+    database.close()
+
+
+def _quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _read_digest(connection: "duckdb.DuckDBPyConnection", path: Path) -> str:

@@ -75,8 +75,10 @@ class StudyDirectory:
         """What is there without a plan may be of any, and must not pass as this one's."""
         for name in ("runs", "status", *_TABLES):
             if (self.path / name).exists():
-                problem = f"there is {name}, and no plan that it is of"
-                remedy = "restore study.json from a copy, or choose another directory"
+                problem = (
+                    f"this directory holds {name} of a study, but its plan (study.json) is missing"
+                )
+                remedy = "restore the file or choose another directory"
                 raise StoreError(self.path, problem, remedy)
 
     def read_description(self) -> dict[str, Any]:

@@ -1,20 +1,28 @@
 """One job from start to end: train, evaluate, measure stability, certify.
 
-A stage whose file is there is not done again, so a job that was killed goes on where it was.
+A stage whose file is there is not done again, so a job that was killed goes on where it was. Files
+that are damaged, or not the job's, are put out of the way first, and so made anew.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from remanence.errors import StoreError
 from remanence.evaluation import certify, evaluate, measure_stability, read_certificate
-from remanence.store import hold_directory, write_table
+from remanence.store import hold_directory, set_aside, write_table
 from remanence.study._directory import StudyDirectory
+from remanence.study._inspection import (
+    Flaw,
+    find_checkpoint_flaws,
+    find_description_flaws,
+    find_other_run,
+    find_result_flaws,
+    find_run_flaws,
+)
 from remanence.study._plan import Job
 from remanence.study._records import (
     Columns,
-    Row,
     collect_rows,
     record_certificate,
     record_stability,
@@ -43,7 +51,10 @@ def run_job(path: str | Path, job: Job) -> str:
 
 
 def _train(directory: StudyDirectory, job: Job, report: Report) -> None:
+    _put_description_right(directory, job, report)
+    _replace(directory, report, find_run_flaws(directory, job))
     if not _is_trained(directory, job):
+        _replace(directory, report, find_checkpoint_flaws(directory, job))
         run = directory.open_run(job)
         train(
             job.make_environment(),
@@ -55,6 +66,33 @@ def _train(directory: StudyDirectory, job: Job, report: Report) -> None:
             on_iteration=lambda progress: report.tell(iteration=progress.iteration),
         )
     report.tell(iteration=job.num_iterations)
+    # A training that is repeated gives the same agents to the bit, so what was found out about them
+    # stays; whether it did, certificates show, which name the weights that they are of.
+    _replace(directory, report, find_result_flaws(directory, job))
+
+
+def _put_description_right(directory: StudyDirectory, job: Job, report: Report) -> None:
+    """Restore a run's description from its checkpoint if it is lost, or else begin anew."""
+    flaws = find_description_flaws(directory, job)
+    if not flaws:
+        return
+    run = directory.open_run(job)
+    known = run.recall_description()
+    _replace(directory, report, flaws)
+    if known and find_other_run(known["what"], job) is None:
+        run.restore_description(known)
+        return
+    agents = [directory.agent_path(job, seed) for seed in job.seeds]
+    for path in (run.checkpoint_path, directory.table_path("curves", job), *agents):
+        set_aside(path)
+
+
+def _replace(directory: StudyDirectory, report: Report, flaws: Sequence[Flaw]) -> None:
+    """Put flawed files out of the way, and tell so."""
+    for flaw in flaws:
+        set_aside(flaw.path)
+        name = flaw.path.relative_to(directory.path)
+        report.add_replaced(f"{name}: {flaw.problem}; it is made anew.")
 
 
 def _is_trained(directory: StudyDirectory, job: Job) -> bool:
@@ -109,20 +147,10 @@ def _certify(directory: StudyDirectory, job: Job, report: Report) -> None:
     rows = []
     for number, (seed, agent) in enumerate(run.load_agents().items(), start=1):
         report.tell(agent=number)
-        row = _read_certificate(seed, files[seed])
-        if row is None:
+        if not files[seed].exists():
             certify(agent, env, budget=job.budget).save(files[seed])
-            row = record_certificate(seed, read_certificate(files[seed]))
-        rows.append(row)
+        rows.append(record_certificate(seed, read_certificate(files[seed])))
     write_table(path, _label(job, len(rows)) | collect_rows(rows))
-
-
-def _read_certificate(seed: int, file: Path) -> Row | None:
-    """What a certificate says that an earlier attempt made; None if it is none."""
-    try:
-        return record_certificate(seed, read_certificate(file))
-    except (StoreError, LookupError, TypeError, ValueError):
-        return None
 
 
 def _label(job: Job, num_rows: int) -> Columns:

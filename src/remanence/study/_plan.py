@@ -10,10 +10,17 @@ from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import BUDGET, LONGEST
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
-from remanence.training import PPOConfig, change_config, get_preset
+from remanence.training import (
+    LARGEST_SEED,
+    PPOConfig,
+    change_config,
+    check_training,
+    get_preset,
+)
 
 PLAIN_NETWORK = "tmaze"
-LARGEST_SEED = 2**31 - 1
+# File systems take 255 bytes, of which endings and those of temporary files need some.
+LONGEST_NAME = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +42,7 @@ class Job:
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
 
     def __post_init__(self):
+        check_file_name("id", self.id)
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
@@ -56,8 +64,9 @@ class Job:
         if get_preset(self.preset).environment != "tmaze":
             raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
         _ = cell_registry[self.cell]
-        self.make_architecture()
-        self.make_config()
+        environment, _ = self.make_environment()
+        num_seeds = len(self.seeds)
+        check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
 
     @property
     def model(self) -> str:
@@ -101,6 +110,8 @@ class Study:
     jobs: Sequence[Job]
 
     def __post_init__(self):
+        for option in ("name", "profile"):
+            check_file_name(option, getattr(self, option))
         object.__setattr__(self, "jobs", tuple(self.jobs))
         if not self.jobs:
             raise InvalidOptionError("trainings", [], "a study needs one or more")
@@ -132,6 +143,26 @@ class Study:
         """The study that `to_json` wrote."""
         jobs = [Job(**fields) for fields in found["jobs"]]
         return Study(found["name"], found["profile"], found["note"], jobs)
+
+
+def check_file_name(option: str, name: Any) -> None:
+    """Raise unless a name can be that of a file in a directory of ours, and in no other.
+
+    Plans may come from others, and their names become parts of paths.
+    """
+    harmless = (
+        isinstance(name, str)
+        and name.isprintable()  # which rules out NUL, line breaks and what is no UTF-8
+        and not set(name) & set("/\\")
+        and not name.startswith(".")
+        and 0 < len(name.encode()) <= LONGEST_NAME
+    )
+    if not harmless:
+        remedy = (
+            f"files are named after it; use 1 to {LONGEST_NAME} letters, digits and marks, none of "
+            "them a slash or backslash, and no dot at the start"
+        )
+        raise InvalidOptionError(option, name, remedy)
 
 
 def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:

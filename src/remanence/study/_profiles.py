@@ -8,9 +8,9 @@ from typing import Any
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import BUDGET, LONGEST, space_lengths
-from remanence.study._plan import LARGEST_SEED, PLAIN_NETWORK, Job, Study, is_whole, name_job
+from remanence.study._plan import PLAIN_NETWORK, Job, Study, is_whole, name_job
+from remanence.training import LARGEST_SEED, MOST_SEEDS
 
-MOST_SEEDS = 10_000
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
 _LISTS = ("seeds", "lengths")

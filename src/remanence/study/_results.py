@@ -1,10 +1,10 @@
-"""Tables over all jobs of a study, as DuckDB relations on its files."""
+"""Tables over all jobs of a study, as DuckDB relations made from its files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import quote, read_table, scan_table
+from remanence.store import quote, read_table, scan_table, seal_rows
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
 
@@ -54,7 +54,7 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     training. `.fetchnumpy()`, `.df()`, `.pl()` and `.arrow()` of the relation turn it into columns
     of NumPy, pandas, Polars and Arrow, as far as those are installed, and `.filter`, `.aggregate`
     and the rest query it. A span of every length is infinite; one that is undecided, and a step or
-    length that there is none of, is null.
+    length that there is none of, is null. A query of it reads no file, whoever wrote it.
     """
     import duckdb  # slow to import, and needed by few
 
@@ -63,7 +63,7 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     directory = StudyDirectory(Path(path))
     query = _write_query(directory, table)
     try:
-        return duckdb.connect().sql(query)
+        return seal_rows(query)
     except duckdb.Error as error:
         problem = f"its tables are not those of this version ({error})"
         raise StoreError(directory.path, problem, "use the version that wrote them") from error

@@ -10,6 +10,7 @@ from typing import Any
 
 from remanence.store import beat, hold_directory
 from remanence.study._directory import StudyDirectory
+from remanence.study._inspection import find_flaws
 from remanence.study._jobs import run_job
 from remanence.study._plan import Job, Study
 from remanence.study._status import (
@@ -50,6 +51,8 @@ def run_study(
     with hold_directory(directory.path):
         directory.begin(study)
         left = [job for job in study.jobs if not _is_done(directory, job)]
+        for job in left:
+            change_status(directory.status_path(job), replaced=[])
         batches = [left] if left else []
         deaths: Counter[str] = Counter()
         try:
@@ -139,7 +142,9 @@ def _set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:
 
 def _is_done(directory: StudyDirectory, job: Job) -> bool:
     status = read_job_status(directory.status_path(job))
-    return status.state == DONE and directory.has_results(job)
+    if status.state != DONE or not directory.has_results(job):
+        return False
+    return not find_flaws(directory, job)
 
 
 def _is_running(directory: StudyDirectory, job: Job) -> bool:

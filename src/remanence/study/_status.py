@@ -28,7 +28,8 @@ STAGES = ("training", "evaluating", "measuring stability", "certifying")
 class JobStatus:
     """What is known of a job; `seconds` are those of all its attempts.
 
-    `updated` moves on every few seconds while the job runs, whatever it is doing.
+    `updated` moves on every few seconds while the job runs, whatever it is doing. `replaced` has a
+    sentence for each file that was found damaged or foreign since the study was last taken up.
     """
 
     state: str = WAITING
@@ -43,6 +44,7 @@ class JobStatus:
     error: str | None = None
     host: str = ""
     pid: int = 0
+    replaced: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def silent_seconds(self) -> float:
@@ -118,7 +120,7 @@ def _is_status(found: Any) -> bool:
 
 def _accept(kind: Any) -> Any:
     """What JSON may have for a field: a whole number is a float too."""
-    return int | float if kind is float else kind
+    return {float: int | float, list[str]: list}.get(kind, kind)
 
 
 def change_status(path: Path, **changes: Any) -> None:
@@ -142,6 +144,7 @@ class Report:
             started=earlier.started or _now(),
             host=socket.gethostname(),
             pid=os.getpid(),
+            replaced=earlier.replaced,
         )
         self._lock = threading.Lock()
 
@@ -149,6 +152,12 @@ class Report:
         """Change what the next beat writes."""
         with self._lock:
             self._status = dataclasses.replace(self._status, **changes)
+
+    def add_replaced(self, sentence: str) -> None:
+        """Note a file that is made anew; whoever watches is told at once."""
+        # Another attempt at the job may find the same again.
+        self.tell(replaced=list(dict.fromkeys([*self._status.replaced, sentence])))
+        self.beat()
 
     def beat(self) -> None:
         """Write what is known now."""

@@ -9,6 +9,10 @@ from typing import Any
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError, UnknownNameError
 
+MOST_STEPS = 2**31 - 1
+# The order of all minibatches of an iteration is drawn at once.
+MOST_EPOCHS = 10_000
+
 
 def _check_kind(option: str, value: Any, default: Any) -> None:
     """Counts are whole and at least 1, rates are not negative, switches are true or false."""
@@ -53,6 +57,17 @@ class PPOConfig:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             _check_kind(field.name, getattr(self, field.name), field.default)
+        for option in ("policy_epochs", "value_epochs"):
+            if getattr(self, option) > MOST_EPOCHS:
+                remedy = f"use a whole number from 1 to {MOST_EPOCHS:,}"
+                raise InvalidOptionError(option, getattr(self, option), remedy)
+        if self.num_envs * self.num_steps > MOST_STEPS:
+            raise InvalidOptionError(
+                "num_envs, num_steps",
+                (self.num_envs, self.num_steps),
+                f"the steps of a rollout are counted in 31 bits; their product may be up to "
+                f"{MOST_STEPS:,}",
+            )
         if self.num_envs % self.num_minibatches:
             raise InvalidOptionError(
                 "num_minibatches",

@@ -63,20 +63,22 @@ class Learner:
         return policy, make_value(self.architecture, size, key=derive_key(key, "value"))
 
     @functools.cached_property
-    def _shapes(self) -> tuple[Any, Any]:
+    def network_shapes(self) -> tuple[Any, Any]:
         """The two networks with shapes for arrays."""
         return eqx.filter_eval_shape(self.make_networks, jax.random.key(0))
 
     @functools.cached_property
     def _statics(self) -> tuple[Any, Any]:
         """All of the two networks but their arrays: functions and plain numbers within a cell."""
-        policy, value = (eqx.filter(shape, _is_shape, inverse=True) for shape in self._shapes)
+        policy, value = (
+            eqx.filter(shape, _is_shape, inverse=True) for shape in self.network_shapes
+        )
         return policy, value
 
     @property
     def cell(self) -> AbstractCell:
         """The policy's cell, with shapes for arrays."""
-        return self._shapes[0].cell
+        return self.network_shapes[0].cell
 
     def assemble(self, state: LearnerState) -> tuple[Network, Network]:
         """The policy and the value network of a state."""

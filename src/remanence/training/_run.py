@@ -21,10 +21,11 @@ import numpy as np
 
 from remanence import envs
 from remanence.errors import StoreError
-from remanence.networks import Agent, Architecture
+from remanence.networks import Agent, Architecture, read_agent
 from remanence.store import (
     find_difference,
     load_arrays,
+    locate_difference,
     name_leaves,
     read_json,
     read_table,
@@ -38,6 +39,7 @@ from remanence.training._learner import LearnerState
 
 FORMAT = 1
 _VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy")
+_DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
 
 Curves = dict[str, np.ndarray]
@@ -79,7 +81,7 @@ class RunDirectory:
 
     @property
     def exists(self) -> bool:
-        return self._description.exists()
+        return self.description_path.exists()
 
     def create(self, description: Mapping[str, Any]) -> None:
         """Begin a run; an existing one is never overwritten."""
@@ -87,7 +89,21 @@ class RunDirectory:
             raise StoreError(
                 self.path, "there is a run here already", "resume it or choose another directory"
             )
-        write_json(self._description, description)
+        self.refuse_leftovers()
+        write_json(self.description_path, description)
+
+    def refuse_leftovers(self) -> None:
+        """Raise if there are files of a run whose description is missing: they may be of any."""
+        agents = f"agents/*{self.agent_path(0).suffix}"
+        parts = {"agents": agents, "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
+        found = [name for name, files in parts.items() if any(self.path.glob(files))]
+        if found and not self.exists:
+            raise StoreError(
+                self.path,
+                f"this directory holds {found[0]} of a run, but the run's description "
+                f"({_DESCRIPTION}) is missing",
+                "restore the file or choose another directory",
+            )
 
     def check(self, description: Mapping[str, Any]) -> None:
         """Raise unless what is to be resumed is what was begun, with the same versions."""
@@ -96,19 +112,19 @@ class RunDirectory:
             difference = find_difference(part, found[part], description[part])
             if difference:
                 raise StoreError(
-                    self._description,
+                    self.description_path,
                     f"the run was begun differently: {difference}",
                     "repeat what it was begun with, or choose another directory",
                 )
 
     def read_description(self) -> dict[str, Any]:
         """The contents of run.json."""
-        found = read_json(self._description)
-        parts = ("what", "versions")
-        ours = isinstance(found, dict) and all(isinstance(found.get(p), dict) for p in parts)
-        if not ours or found.get("format") != FORMAT:
+        found = read_json(self.description_path)
+        if not _is_description(found):
             raise StoreError(
-                self._description, "not a run that this version reads", "use the one that wrote it"
+                self.description_path,
+                "not a run that this version reads",
+                "use the one that wrote it",
             )
         return found
 
@@ -116,20 +132,57 @@ class RunDirectory:
         """Write all of the state as one file, in one step."""
         arrays = {_STATE + name: leaf for name, leaf in name_leaves(states).items()}
         arrays |= {_CURVE + name: curve for name, curve in curves.items()}
-        header = {"kind": "checkpoint", "format": FORMAT}
-        save_arrays(self._checkpoint, arrays, header)
+        header = {"kind": "checkpoint", "format": FORMAT, "run": self.read_description()}
+        save_arrays(self.checkpoint_path, arrays, header)
 
     def load_checkpoint(self, template: LearnerState) -> tuple[LearnerState, Curves] | None:
         """The last checkpoint, or None if the run was killed before its first."""
-        if not self._checkpoint.exists():
+        arrays = self.check_checkpoint()
+        if arrays is None:
             return None
-        arrays, header = load_arrays(self._checkpoint)
-        if (header.get("kind"), header.get("format")) != ("checkpoint", FORMAT):
-            raise StoreError(
-                self._checkpoint, "not a checkpoint that this version reads", "start the run anew"
-            )
-        states = restore_leaves(template, _strip(arrays, _STATE), self._checkpoint)
+        states = restore_leaves(template, _strip(arrays, _STATE), self.checkpoint_path)
         return states, _strip(arrays, _CURVE)
+
+    def check_checkpoint(self) -> Mapping[str, np.ndarray] | None:
+        """The arrays of the last checkpoint, if any; raise if it is not whole or not this run's."""
+        if not self.checkpoint_path.exists():
+            return None
+        arrays, run = self._read_checkpoint()
+        what = self.read_description()["what"]
+        # Checkpoints of earlier versions do not say which run they are of.
+        difference = locate_difference("what", run["what"] if run else what, what)
+        if difference:
+            place, ours, theirs = difference
+            raise StoreError(
+                self.checkpoint_path,
+                f"this is the checkpoint of another run: {place} is {ours!r} and should be "
+                f"{theirs!r}",
+                "put the run's own file back, or start the run anew",
+            )
+        return arrays
+
+    def recall_description(self) -> dict[str, Any] | None:
+        """The run's description as the last checkpoint has it, if there is one that does."""
+        try:
+            return self._read_checkpoint()[1]
+        except StoreError:
+            return None
+
+    def restore_description(self, description: Mapping[str, Any]) -> None:
+        """Write a description that was lost."""
+        write_json(self.description_path, description)
+
+    def _read_checkpoint(self) -> tuple[Mapping[str, np.ndarray], dict[str, Any] | None]:
+        arrays, header = load_arrays(self.checkpoint_path)
+        ours = isinstance(header, dict) and header.get("kind") == "checkpoint"
+        if not ours or header.get("format") != FORMAT:
+            raise StoreError(
+                self.checkpoint_path,
+                "not a checkpoint that this version reads",
+                "start the run anew",
+            )
+        run = header.get("run")
+        return arrays, run if _is_description(run) else None
 
     def save_curves(self, seeds: Sequence[int], curves: Curves) -> None:
         """Write the curves, an array (iterations, seeds) for each metric, as one long table."""
@@ -139,7 +192,7 @@ class RunDirectory:
             "iteration": np.repeat(np.arange(1, num_iterations + 1), len(seeds)),
         }
         write_table(
-            self.path / "curves.parquet",
+            self.path / _CURVES,
             columns | {name: curve.ravel() for name, curve in curves.items()},
         )
 
@@ -147,31 +200,73 @@ class RunDirectory:
         """Write the agent of one seed."""
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
-        agent.save(self._agent_path(seed), origin)
+        agent.save(self.agent_path(seed), origin)
 
-    def load_agents(self) -> dict[int, Agent]:
-        """The agents of all seeds, by seed."""
-        seeds = self.read_description()["what"]["seeds"]
-        return {seed: Agent.load(self._agent_path(seed)) for seed in seeds}
+    def load_agents(self, seeds: Sequence[int] | None = None) -> dict[int, Agent]:
+        """The agents of all seeds or of some, by seed; a file of another training is refused."""
+        what = self.read_description()["what"]
+        wanted = what["seeds"] if seeds is None else seeds
+        return {seed: self._load_agent(seed, what) for seed in wanted}
+
+    def _load_agent(self, seed: int, what: Mapping[str, Any]) -> Agent:
+        path = self.agent_path(seed)
+        problem = find_foreign(read_agent(path)[1], seed, what)
+        if problem:
+            raise StoreError(path, problem, "put the run's own file back, or train it anew")
+        return Agent.load(path)
 
     def load_curves(self) -> Curves:
         """The learning curves: columns `seed`, `iteration` and one for each metric."""
-        return read_table(self.path / "curves.parquet")
+        return read_table(self.path / _CURVES)
 
     def load_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the run was trained on, and its parameters."""
         return envs.restore(self.read_description()["what"]["environment"])
 
     @property
-    def _description(self) -> Path:
-        return self.path / "run.json"
+    def description_path(self) -> Path:
+        """What the run is."""
+        return self.path / _DESCRIPTION
 
     @property
-    def _checkpoint(self) -> Path:
-        return self.path / "checkpoint.safetensors"
+    def checkpoint_path(self) -> Path:
+        """All of the state, from which a run goes on."""
+        return self.path / _CHECKPOINT
 
-    def _agent_path(self, seed: int) -> Path:
+    def agent_path(self, seed: int) -> Path:
+        """The weights of one seed."""
         return self.path / "agents" / f"seed-{seed}.safetensors"
+
+
+def _is_description(found: Any) -> bool:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return False
+    what, versions = found.get("what"), found.get("versions")
+    kinds = {"environment": dict, "architecture": dict, "config": dict, "seeds": list}
+    return (
+        isinstance(versions, dict)
+        and isinstance(what, dict)
+        and all(isinstance(what.get(name), kind) for name, kind in kinds.items())
+    )
+
+
+def find_foreign(header: Mapping[str, Any], seed: int, what: Mapping[str, Any]) -> str | None:
+    """Why an agent with such a header is not that of a seed of a run, in words, or None.
+
+    `what` is what the run's description has under that name.
+    """
+    origin = header["origin"]
+    if origin.get("seed") != seed:
+        found = f"seed {origin['seed']}" if "seed" in origin else "a seed that it does not name"
+        return f"this is the agent of {found}, and that of seed {seed} is expected here"
+    told = {part: origin.get(part) for part in ("environment", "config")}
+    told["architecture"] = header["architecture"]
+    for part, found in told.items():
+        difference = locate_difference(part, found, what[part])
+        if difference:
+            place, ours, theirs = difference
+            return f"its agent is of another training: {place} is {ours!r} and should be {theirs!r}"
+    return None
 
 
 def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import operator
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from remanence.store import hold_directory, remove_leftovers
 from remanence.training._config import PPOConfig
 from remanence.training._engines import AbstractEngine, choose_batching, make_engine
 from remanence.training._learner import Learner, LearnerState
+from remanence.training._limits import check_memory, check_seeds
 from remanence.training._run import Curves, RunDirectory, describe_run
 
 
@@ -70,7 +70,7 @@ def train(
     """
     environment, params = _check_environment(env)
     config = config or PPOConfig()
-    seeds = _check_seeds(seeds)
+    seeds = check_seeds(seeds)
     if checkpoint_every < 1:
         raise InvalidOptionError("checkpoint_every", checkpoint_every, "use 1 or more")
     if resume and out is None:
@@ -78,6 +78,7 @@ def train(
     learner = Learner(environment, network, config)
     batching = choose_batching(batching)
     # What cannot be trained shows here, before anything is written.
+    check_memory(learner, len(seeds))
     shapes = _shape_of_states(learner, params, len(seeds))
     engine = make_engine(learner, params, batching)
     description = functools.partial(
@@ -109,18 +110,6 @@ def _check_environment(env: Any) -> tuple[AbstractEnvironment, Any]:
     return environment, params
 
 
-def _check_seeds(seeds: Any) -> list[int]:
-    try:
-        seeds = [operator.index(seed) for seed in seeds]
-    except TypeError as error:
-        raise InvalidOptionError("seeds", seeds, "give whole numbers, such as [1, 2, 3]") from error
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise InvalidOptionError("seeds", seeds, "give at least one seed, and each one once")
-    if min(seeds) < 0 or max(seeds) >= 2**31:
-        raise InvalidOptionError("seeds", seeds, "use whole numbers from 0 to 2**31 - 1")
-    return seeds
-
-
 @contextlib.contextmanager
 def _open_run(
     out: str | Path | None, resume: bool, description: Callable[[], dict[str, Any]]
@@ -130,6 +119,7 @@ def _open_run(
         yield None
         return
     run = RunDirectory(Path(out))
+    run.refuse_leftovers()
     if resume and not run.exists:
         raise StoreError(run.path, "there is no run here to resume", "check the path")
     with hold_directory(run.path):
