@@ -1,6 +1,7 @@
 """Imports between rooms point down the list of rooms, and never into a room's private modules."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +11,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "remanence"
 
 LINES = (
     ("cli",),
-    ("report", "explorer"),
+    ("report", "explorer", "checker"),
     ("study", "figures"),
     ("training",),
     ("evaluation",),
     ("networks", "dynamics"),
-    ("cells", "envs", "store"),
+    ("cells", "envs", "store", "portable"),
     ("errors", "_typing", "_keys", "_words", "_registry", "_gymnasium_plugin"),
 )
 DEPTHS = {room: depth for depth, line in enumerate(LINES) for room in line}
@@ -94,6 +95,27 @@ def test_rooms_import_downwards():
         )
     ]
     assert not breaches, "\n".join(breaches)
+
+
+def test_the_checker_imports_numpy_and_nothing_of_ours():
+    for file in sorted((SOURCE / "checker").glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        inside = [*("remanence", "checker")]
+        for line, target in find_imports(tree, package=inside):
+            root = target.split(".")[0]
+            ours = target.startswith("remanence.checker.")
+            known = root in ("numpy", *sys.stdlib_module_names)
+            assert ours or known, f"{file.name}:{line} imports {target}"
+
+
+def test_nothing_but_the_command_line_imports_the_checker():
+    for file in SOURCE.rglob("*.py"):
+        room = file.relative_to(SOURCE).parts[0]
+        if room in ("checker", "cli"):
+            continue
+        imports = find_imports(ast.parse(file.read_text(encoding="utf-8")), ["remanence", room])
+        named = [target for _, target in imports if target.startswith("remanence.checker")]
+        assert file.name == "__init__.py" or not named, f"{file} imports {named}"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from remanence.evaluation._certify import certify as certify
 from remanence.evaluation._certify import find_compiled as find_compiled
 from remanence.evaluation._certify import find_portable as find_portable
 from remanence.evaluation._certify import hash_policy as hash_policy
+from remanence.evaluation._certify import identify_environment as identify_environment
 from remanence.evaluation._evaluate import LONGEST as LONGEST
 from remanence.evaluation._evaluate import Evaluation as Evaluation
 from remanence.evaluation._evaluate import evaluate as evaluate

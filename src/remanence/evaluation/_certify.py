@@ -171,7 +171,7 @@ def certify(
         portable, unportable = None, str(reason).rstrip(".")
     return Certificate(
         agent=_identify(agent),
-        environment=_identify_environment(environment, params),
+        environment=identify_environment(environment, params),
         compiled=compiled,
         portable=portable,
         contraction=prove_contraction(agent, environment, params),
@@ -291,7 +291,7 @@ def hash_policy(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _identify_environment(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
+def identify_environment(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
     """What matters of a T-maze; of its time limit None means that there is none."""
     described = describe(environment, params)
     return {

@@ -92,17 +92,17 @@ class Interval:
         return Interval(found.lower, found.upper, error)
 
     @property
-    def middle(self) -> np.ndarray:
+    def middle(self) -> Any:
         """A point of each interval, near its middle."""
         return np.clip(self.lower / 2 + self.upper / 2, self.lower, self.upper)
 
     @property
-    def radius(self) -> np.ndarray:
+    def radius(self) -> Any:
         """How far an interval reaches from `middle`, at most."""
         return np.maximum(round_up(self.middle - self.lower), round_up(self.upper - self.middle))
 
     @property
-    def magnitude(self) -> np.ndarray:
+    def magnitude(self) -> Any:
         """The largest absolute value in each interval."""
         return np.maximum(np.abs(self.lower), np.abs(self.upper))
 

@@ -22,10 +22,15 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 def _translate(found: dict[str, Any]) -> dict[str, Any]:
     """What the first format says of its one program, and of its proof."""
-    contraction = found["contraction"]
+    contraction, environment = found["contraction"], found["environment"]
     proved = contraction["verdict"] == "proved"
     return {
         **found,
+        "environment": {
+            "name": environment["name"],
+            "previous_action": environment["previous_action"],
+            "time_limit_factor": environment["params"]["limit_factor"] or None,
+        },
         "compiled": found["bitwise"],
         "portable": None,
         "contraction": {"optimal": contraction["optimal"]} if proved else None,

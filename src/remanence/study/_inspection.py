@@ -14,8 +14,7 @@ import numpy as np
 
 from remanence import envs
 from remanence.errors import StoreError
-from remanence.evaluation import read_certificate
-from remanence.evaluation.check_certificate import hash_policy
+from remanence.evaluation import hash_policy, identify_environment, read_certificate
 from remanence.networks import read_agent
 from remanence.store import locate_difference, read_table
 from remanence.study._directory import StudyDirectory
@@ -159,7 +158,7 @@ def _find_certificate_flaws(
     directory: StudyDirectory, job: Job, rows: Mapping[int, Row]
 ) -> dict[Path, str]:
     """`rows` are what the table of certificates says of them, by seed."""
-    environment = envs.describe(*job.make_environment())
+    environment = identify_environment(*job.make_environment())
 
     def check_certificate(seed: int) -> Callable[[Path], str | None]:
         def check(path: Path) -> str | None:
@@ -187,11 +186,11 @@ def _find_other_subject(
     """Why a certificate is not what the plan asks of an agent, if it is not."""
     if found["agent"]["sha256"] != policy:
         return _OTHER_WEIGHTS
-    described = {name: value for name, value in found["environment"].items() if name != "sha256"}
-    difference = locate_difference("environment", described, environment)
+    difference = locate_difference("environment", found["environment"], environment)
     if difference:
         return f"this certificate is of another maze: {_say(difference)}"
-    difference = locate_difference("budget", found["bitwise"]["budget"], budget)
+    # A certificate that leaves nothing open does not say how far it might have looked.
+    difference = locate_difference("budget", found["compiled"]["budget"] or budget, budget)
     return f"this certificate was made otherwise: {_say(difference)}" if difference else None
 
 
