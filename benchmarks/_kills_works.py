@@ -8,10 +8,11 @@ from _kills_clock import find_library, set_clock, shift_files
 from _kills_compare import list_files, read_directory
 from _kills_disk import PAGE, Disk, mount_disk
 from _kills_lives import Life, draw_aim, kill_process
+from _kills_tasks import TASKS
 
-_MOST_KILLS = 4
-_MOST_WORKER_KILLS = 3
-_MOST_FILLS = 3
+_FEWEST_KILLS, _MOST_KILLS = 2, 7
+_MOST_WORKER_KILLS = 4
+_MOST_FILLS = 4
 _MOST_LIVES_TO_END = 3
 _SHARE_COLD = 0.1
 _SHARE_OF_PAGES = 0.75
@@ -23,13 +24,17 @@ def strike_processes(bench: Bench, work: Work) -> None:
     bench.begin(work)
     before = read_directory(work.directory)
     orphans: list[Life] = []
-    for _ in range(work.moments.randint(1, _MOST_KILLS)):
+    for _ in range(work.moments.randint(_FEWEST_KILLS, _MOST_KILLS)):
         life = _start(bench, work)
-        if not life.await_aim(draw_aim(work.moments, bench.get_course(work), len(work.strikes))):
-            work.done = judge_end(bench, work, life)
+        if life.await_aim(draw_aim(work.moments, bench.get_course(work), len(work.strikes))):
+            orphans += _kill(work, life)
+            check(bench, work, before)
+            work.done = False
+            continue
+        work.done = judge_end(bench, work, life)
+        # What is done is not done again, except by commands that keep no state.
+        if TASKS[work.task].tidy:
             break
-        orphans += _kill(work, life)
-        check(bench, work, before)
     _finish(bench, work)
     for life in orphans:
         _await_workers(work, life)
