@@ -97,6 +97,7 @@ class Bench:
         package = Path(remanence.__file__).parent
         shutil.copytree(package, self._source / "remanence", ignore=ignored)
         self.references: dict[str, Reference] = {}
+        self._last: Life | None = None
         self._kept: set[str] = set()
 
     def make_reference(self, task: str) -> list[str]:
@@ -125,7 +126,7 @@ class Bench:
         variables = self._environment(compiled) | environment
         watched = [compiled] if work.cold else []
         work.parts_before = work.list_parts()
-        life = Life(command, work.directory, variables, work.log, *watched)
+        life = self._last = Life(command, work.directory, variables, work.log, *watched)
         work.lives.append({"command": command, "environment": environment})
         return life
 
@@ -134,6 +135,11 @@ class Bench:
         for path in self.scratch.glob(f"{work.directory.name}-*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         shutil.rmtree(work.directory)
+
+    def close(self) -> None:
+        """End what an interruption of all this has left alive."""
+        if self._last is not None:
+            self._last.close()
 
     def get_course(self, work: Work) -> Course:
         """How a life of the work would go."""
@@ -148,7 +154,7 @@ class Bench:
         work = Work(0, "reference", task, self.scratch / name, random.Random(name))
         work.directory.mkdir()
         TASKS[task].prepare(work.directory)
-        life = Life(
+        life = self._last = Life(
             TASKS[task].command(work.directory),
             work.directory,
             self._environment(self._compiled),

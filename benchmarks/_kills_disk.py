@@ -19,7 +19,8 @@ def mount_disk(path: Path) -> Iterator["Disk"]:
     try:
         yield Disk(path)
     finally:
-        _run("umount", str(path))
+        # Whoever is still there, as after an interruption, keeps it until they end.
+        _run("umount", "--lazy", str(path))
 
 
 def can_mount(scratch: Path) -> bool:

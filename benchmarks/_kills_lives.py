@@ -39,16 +39,12 @@ class Course:
     appearances: int
 
 
-def draw_aim(moments: random.Random, course: Course, num_before: int) -> Aim:
-    """A moment of a life: mostly of a write, sometimes of the start; earlier after other kills.
-
-    A life that goes on with what earlier ones have done is shorter than one from the beginning.
-    """
-    appearances = course.appearances >> num_before
-    if appearances and moments.random() < _SHARE_AT_WRITES:
-        number = moments.randint(1, appearances)
+def draw_aim(moments: random.Random, course: Course, share_left: float) -> Aim:
+    """A moment of a life with so much of the course before it: mostly of a write."""
+    if moments.random() < _SHARE_AT_WRITES:
+        number = moments.randint(1, max(1, round(share_left * course.appearances)))
         return Aim(number, moments.choice((0.0, moments.uniform(0, _MOST_SECONDS_AFTER_WRITE))))
-    begin = moments.choice((0.0, course.ready_seconds))
+    begin = moments.choice((0.0, course.ready_seconds, course.ready_seconds))
     return Aim(0, moments.uniform(begin, course.seconds))
 
 
@@ -66,6 +62,7 @@ class Life:
         self.command = list(command)
         self.log = log
         self.appearances = 0
+        self._closed = False
         self._watch = Watch(directory, *others)
         self._began = time.monotonic()
         with log.open("wb") as output:
@@ -136,8 +133,10 @@ class Life:
 
     def close(self) -> None:
         """Leave nothing of it behind."""
-        self.kill_group()
-        self._watch.close()
+        if not self._closed:
+            self.kill_group()
+            self._watch.close()
+            self._closed = True
 
     def list_processes(self) -> list[int]:
         """All that it has started, itself included."""

@@ -1,7 +1,9 @@
 """What has been struck and found so far: on the screen, and in a record."""
 
+import resource
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from _kills_bench import Work
@@ -10,6 +12,13 @@ from rich.table import Table
 
 _STRIKES_BETWEEN_RECORDS = 20
 _PACKAGES = ("remanence", "jax", "jaxlib", "numpy", "duckdb", "safetensors")
+
+_ENDS: dict[str, Callable[[Work], int]] = {
+    "works": lambda work: 1,
+    "compared": lambda work: work.compared,
+    "refusals": lambda work: len(work.refusals),
+    "with findings": lambda work: bool(work.findings),
+}
 
 
 class Tally:
@@ -47,6 +56,7 @@ class Tally:
             commit=self._commit,
             seconds=round(seconds),
             seconds_per_strike=round(seconds / max(1, self.num_strikes), 2),
+            processor_seconds_per_strike=round(_count_seconds() / max(1, self.num_strikes), 2),
             strikes=self.num_strikes,
             strikes_by_kind_and_phase={kind: dict(found) for kind, found in self._count().items()},
             works=dict(Counter(work.kind for work in self._works)),
@@ -59,20 +69,16 @@ class Tally:
         )
 
     def tabulate(self) -> Table:
-        """Strikes by what was struck at, and in which phase."""
+        """Strikes by phase, and what came of them, with a column for each kind."""
         counts = self._count()
-        phases = sorted({phase for found in counts.values() for phase in found})
-        table = Table(box=None, pad_edge=False)
-        table.add_column("kind")
-        for title in (*phases, "works", "compared", "refusals", "with findings"):
-            table.add_column(title, justify="right")
-        for kind, found in counts.items():
-            works = [work for work in self._works if work.kind == kind]
-            numbers = [found[phase] for phase in phases]
-            numbers += [len(works), sum(work.compared for work in works)]
-            numbers += [sum(len(work.refusals) for work in works)]
-            numbers += [sum(bool(work.findings) for work in works)]
-            table.add_row(kind, *map(str, numbers))
+        table = Table("phase", box=None, pad_edge=False)
+        for kind in counts:
+            table.add_column(kind, justify="right")
+        for phase in sorted({phase for found in counts.values() for phase in found}):
+            table.add_row(phase, *(str(found[phase]) for found in counts.values()))
+        for title, count in _ENDS.items():
+            numbers = [sum(count(work) for work in self._works if work.kind == k) for k in counts]
+            table.add_row(title, *map(str, numbers))
         return table
 
     def _count(self) -> dict[str, Counter[str]]:
@@ -90,6 +96,12 @@ class Tally:
             f"({self.num_strikes} strikes, {len(self.findings)} works with findings, "
             f"{seconds / max(1, self.num_strikes):.1f} s per strike)"
         )
+
+
+def _count_seconds() -> float:
+    """Processor time of all lives that are over."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _describe(work: Work) -> dict[str, Any]:

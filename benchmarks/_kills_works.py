@@ -7,7 +7,7 @@ from _kills_checks import check, compare, judge_end, note
 from _kills_clock import find_library, set_clock, shift_files
 from _kills_compare import list_files, read_directory
 from _kills_disk import PAGE, Disk, mount_disk
-from _kills_lives import Life, draw_aim, kill_process
+from _kills_lives import Aim, Life, draw_aim, kill_process
 from _kills_tasks import TASKS
 
 _FEWEST_KILLS, _MOST_KILLS = 2, 7
@@ -26,7 +26,7 @@ def strike_processes(bench: Bench, work: Work) -> None:
     orphans: list[Life] = []
     for _ in range(work.moments.randint(_FEWEST_KILLS, _MOST_KILLS)):
         life = _start(bench, work)
-        if life.await_aim(draw_aim(work.moments, bench.get_course(work), len(work.strikes))):
+        if life.await_aim(_draw_aim(bench, work)):
             orphans += _kill(work, life)
             check(bench, work, before)
             work.done = False
@@ -48,7 +48,7 @@ def strike_workers(bench: Bench, work: Work) -> None:
     before = read_directory(work.directory)
     life = _start(bench, work)
     for _ in range(work.moments.randint(1, _MOST_WORKER_KILLS)):
-        if life.await_aim(draw_aim(work.moments, bench.get_course(work), len(work.strikes))):
+        if life.await_aim(_draw_aim(bench, work)):
             _kill_a_worker(work, life)
             check(bench, work, before)
     work.done = judge_end(bench, work, life)
@@ -82,6 +82,12 @@ def _start(bench: Bench, work: Work) -> Life:
         return bench.start(work)
     shift_files(work.directory, work.moments)
     return bench.start(work, **set_clock(work.moments, find_library()))
+
+
+def _draw_aim(bench: Bench, work: Work) -> Aim:
+    """Earlier after other strikes, if a life goes on with what those before it have done."""
+    share_left = 1 / (1 + len(work.strikes)) if TASKS[work.task].tidy else 1.0
+    return draw_aim(work.moments, bench.get_course(work), share_left)
 
 
 def _finish(bench: Bench, work: Work) -> None:
@@ -127,11 +133,13 @@ def _kill_a_worker(work: Work, life: Life) -> None:
 
 
 def _limit(bench: Bench, work: Work, disk: Disk) -> str:
-    """Leave less room than the work needs, or about as much."""
+    """Leave less room than the rest of the work needs."""
     whole = bench.scratch / f"warm-{work.task}"
     sizes = [(whole / name).stat().st_size for name in list_files(whole)]
+    used_bytes, used_files = disk.count_used()
     if work.moments.random() < _SHARE_OF_PAGES:
-        disk.limit(num_pages=work.moments.randint(0, sum(1 + size // PAGE for size in sizes)))
+        missing = sum(1 + size // PAGE for size in sizes) - used_bytes // PAGE
+        disk.limit(num_pages=work.moments.randint(0, max(0, missing - 1)))
         return "no more space"
-    disk.limit(num_files=work.moments.randint(0, len(sizes)))
+    disk.limit(num_files=work.moments.randint(0, max(0, len(sizes) - used_files - 1)))
     return "no more files"

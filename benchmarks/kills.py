@@ -63,9 +63,11 @@ def main(options: Options) -> None:
     print(f"seed {seed}, in {scratch}", *notes, sep="\n", flush=True)
     tally = Tally(options, find_commit())
     tally.notes += notes
+    bench = Bench(scratch)
     try:
-        strike(options, scratch, tally)
+        strike(options, bench, tally)
     finally:
+        bench.close()
         tally.write()
         Console().print(tally.tabulate())
     if tally.findings:
@@ -88,15 +90,14 @@ def choose_kinds(kinds: tuple[str, ...], scratch: Path) -> tuple[list[str], tupl
     return notes, kinds
 
 
-def strike(options: Options, scratch: Path, tally: Tally) -> None:
+def strike(options: Options, bench: Bench, tally: Tally) -> None:
     """Do work after work until there were enough strikes."""
-    bench = Bench(scratch)
     for task in sorted({task for kind in options.kinds for task in KINDS[kind][1]}):
         make_reference(bench, task, tally)
     for number in itertools.count(1) if options.work is None else [options.work]:
         if options.work is None and tally.num_strikes >= options.kills:
             break
-        work = draw_work(options, scratch, number)
+        work = draw_work(options, bench.scratch, number)
         KINDS[work.kind][0](bench, work)
         tally.add(work)
         if not work.findings:
