@@ -34,7 +34,7 @@ def judge_end(bench: Bench, work: Work, life: Life) -> bool:
     if "Traceback" in output:
         work.findings.append(told)
     elif code and _may_refuse(work, code, output):
-        work.refusals.append(" | ".join(output.strip().splitlines()[-2:]))
+        work.refusals.append(_shorten(output))
     elif code != 0:
         work.findings.append(told)
     return code == 0
@@ -47,6 +47,12 @@ def compare(bench: Bench, work: Work) -> None:
     work.findings += find_differences(work.directory, reference, parts=not tidy)
     work.compared = True
     work.num_leftovers = len(work.list_parts())
+
+
+def _shorten(output: str) -> str:
+    """What a command says at the end: its error, or else its last lines."""
+    last = output[output.rindex("error: ") :] if "error: " in output else output.strip()
+    return " | ".join(last.splitlines()[-2:])[:100]
 
 
 def _may_refuse(work: Work, code: int, output: str) -> bool:

@@ -151,10 +151,17 @@ class Life:
         """Whether any of its processes has come as far as to compute."""
         return any(map(_has_backend, self.list_processes()))
 
+    def freeze(self) -> None:
+        """Stop all of its processes where they are, so that there is time to look at them."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let those that are left go on."""
+        self._signal(signal.SIGCONT)
+
     def kill_group(self) -> None:
         """End all of its processes in one go."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._process.wait()
 
     def kill_leader(self) -> None:
@@ -169,6 +176,10 @@ class Life:
             time.sleep(0.01)
         return not self.list_processes()
 
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
     def _has(self, process: int) -> bool:
         try:
             return os.getpgid(process) == self._process.pid and not _is_dead(process)
@@ -176,12 +187,10 @@ class Life:
             return False
 
 
-def kill_process(process: int) -> bool:
-    """End one process; returns whether it was there."""
+def kill_process(process: int) -> None:
+    """End one process."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-        return True
-    return False
 
 
 def _is_dead(process: int) -> bool:

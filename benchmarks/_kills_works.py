@@ -99,6 +99,7 @@ def _finish(bench: Bench, work: Work) -> None:
 
 def _kill(work: Work, life: Life) -> list[Life]:
     """Kill a life; returns it if its workers may still be there."""
+    life.freeze()
     victim = work.moments.choice(("group", "group", "leader")) if work.is_study else "group"
     computing = life.is_computing()
     if victim == "group":
@@ -107,6 +108,7 @@ def _kill(work: Work, life: Life) -> list[Life]:
         note(work, "SIGKILL of all processes", work.find_phase(computing))
         return []
     life.kill_leader()
+    life.thaw()
     # Sometimes the next life comes while workers of this one are still there.
     if work.moments.random() < 0.5:
         _await_workers(work, life)
@@ -122,14 +124,16 @@ def _await_workers(work: Work, life: Life) -> None:
 def _kill_a_worker(work: Work, life: Life) -> None:
     """Kill one of those there are, or the next that comes."""
     while life.alive:
+        life.freeze()
         workers = life.list_workers()
-        if not workers:
-            life.wait(0.02)
-            continue
-        computing = life.is_computing()
-        if kill_process(work.moments.choice(workers)):
+        if workers:
+            computing = life.is_computing()
+            kill_process(work.moments.choice(workers))
             note(work, "SIGKILL of a worker", work.find_phase(computing))
-        return
+        life.thaw()
+        if workers:
+            return
+        life.wait(0.02)
 
 
 def _limit(bench: Bench, work: Work, disk: Disk) -> str:
