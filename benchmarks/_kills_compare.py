@@ -100,6 +100,8 @@ def _read(file: Path) -> Any:
 def _read_arrays(file: Path) -> Any:
     """Not the file's bytes, in which names come in any order."""
     arrays, header = load_arrays(file)
+    if isinstance(header.get("run"), dict):  # a checkpoint repeats its run's description
+        header = header | {"run": _leave_out(header["run"], "run.json")}
     return {name: _describe(array) for name, array in arrays.items()}, json.dumps(header)
 
 
@@ -113,9 +115,12 @@ def _describe(array: np.ndarray) -> tuple[str, tuple[int, ...], Any]:
 
 
 def _read_json(file: Path) -> str:
-    found = json.loads(file.read_text())
-    left_out = _LEFT_OUT.get(file.name) or _LEFT_OUT.get(file.parent.name) or set()
-    return json.dumps({name: found[name] for name in found if name not in left_out})
+    kind = file.name if file.name in _LEFT_OUT else file.parent.name
+    return json.dumps(_leave_out(json.loads(file.read_text()), kind))
+
+
+def _leave_out(found: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name: found[name] for name in found if name not in _LEFT_OUT.get(kind, set())}
 
 
 def _read_picture(file: Path) -> bytes:
