@@ -48,8 +48,10 @@ class Options:
     """How many agents."""
     seed: int = 0
     """Agents are drawn from this seed and their number, so that each can be made again."""
-    budget: int = 20_000
-    """Steps for which an orbit is followed."""
+    budget: int = 2_000
+    """Steps for which an orbit is followed; ten times that for every tenth agent."""
+    forgeries: int = 3
+    """Forged certificates of each agent."""
     minutes: float | None = None
     """Stop after so many minutes."""
     out: Path = Path("attack.json")
@@ -208,8 +210,10 @@ def forge_lengths(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield forged.to_json()
 
 
-def attack(rng: np.random.Generator, kind: str, directory: Path, budget: int) -> dict[str, int]:
+def attack(number: int, directory: Path, options: Options) -> dict[str, int]:
     """One agent: what was found, as counts."""
+    rng, kind = np.random.default_rng([options.seed, number]), KINDS[number % len(KINDS)]
+    budget = options.budget * (10 if number % 10 == 9 else 1)
     agent, env = draw(rng, kind, directory)
     agent_path, path = directory / "agent.safetensors", directory / "certificate.json"
     agent.save(agent_path)
@@ -222,7 +226,9 @@ def attack(rng: np.random.Generator, kind: str, directory: Path, budget: int) ->
     report = checker.check(path, agent_path)
     counts[f"checked: {report.verdict}"] = 1
     demand(report.verdict != "refuted", f"an honest certificate is refuted: {report.statements}")
-    for what, forged in list_forgeries(written):
+    forgeries = list(list_forgeries(written))
+    for place in rng.permutation(len(forgeries))[: options.forgeries]:
+        what, forged = forgeries[place]
         path.write_text(json.dumps(forged))
         verdict = checker.check(path, agent_path).verdict
         counts[f"forgeries {verdict}"] = counts.get(f"forgeries {verdict}", 0) + 1
@@ -261,9 +267,8 @@ def main(options: Options) -> int:
             if options.minutes and time.monotonic() - begun > 60 * options.minutes:
                 break
             kind = KINDS[number % len(KINDS)]
-            rng = np.random.default_rng([options.seed, number])
             try:
-                tally.update(attack(rng, kind, Path(directory), options.budget))
+                tally.update(attack(number, Path(directory), options))
             except FalseCertificateError as error:
                 false.append({"number": number, "kind": kind, "problem": str(error)})
                 print(f"FALSE: agent {number} ({kind}): {error}", flush=True)
