@@ -31,7 +31,10 @@ def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
 
 def describe_command(options: Any) -> str:
     """The command that repeats a measurement: every option but the paths."""
-    words = [f"python benchmarks/{Path(sys.argv[0]).name}"]
+    script = Path(sys.argv[0]).resolve()
+    words = [f"python {script.parent.name}/{script.name}"]
+    if script.parent.name != "benchmarks":
+        words = [f"python -m tests.{script.parent.name}.{script.stem}"]
     for name, value in dataclasses.asdict(options).items():
         if value is not None and not isinstance(value, Path):
             values = value if isinstance(value, tuple) else (value,)

@@ -222,6 +222,28 @@ def test_leftovers_of_the_killed_are_removed_and_nothing_else(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [".lock", "notes.part", "run.json"]
 
 
+def test_a_table_under_way_is_a_leftover_that_is_removed(tmp_path):
+    """At any moment, what a kill would leave is a file that `remove_leftovers` knows."""
+    seen = set()
+    over = threading.Event()
+
+    def look():
+        while not over.is_set():
+            seen.update(os.listdir(tmp_path))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    store.write_table(tmp_path / "table.parquet", {"number": np.arange(1_000_000) % 1013})
+    over.set()
+    watcher.join()
+    under_way = seen - {"table.parquet"}
+    assert under_way, "nothing was seen of the table before it was whole"
+    for name in under_way:
+        (tmp_path / name).touch()
+    store.remove_leftovers(tmp_path)
+    assert os.listdir(tmp_path) == ["table.parquet"]
+
+
 def test_a_directory_is_held_by_one_at_a_time(tmp_path):
     first, second = store.hold_directory(tmp_path), store.hold_directory(tmp_path)
     with first, pytest.raises(StoreError, match="another process"), second:

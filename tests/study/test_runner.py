@@ -237,6 +237,13 @@ def test_another_note_is_the_same_study(copy, study):
     assert run_here(copy, dataclasses.replace(study, note="Reworded.")).finished
 
 
+def test_a_plan_whose_writing_was_killed_is_removed(copy, study):
+    leftover = copy / ".study.json.0123456789abcdef.part"
+    leftover.write_text('{"form')
+    assert run_here(copy, study).finished
+    assert not leftover.exists()
+
+
 def test_other_versions_are_written_down(copy, study):
     path = copy / "study.json"
     begun = read_json(path)

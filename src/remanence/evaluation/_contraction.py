@@ -37,6 +37,8 @@ from remanence.store import name_leaves
 Matrix = Float[np.ndarray, "size size"]
 
 MAX_PERIOD = 64
+MAX_ENCLOSED = 1200  # steps after which an orbit that is not near its attractor is left
+MAX_WAIT = 64  # steps for an enclosure to follow its orbit into a set
 MAX_PHASES = 512
 MOST_SHRINKING = 12  # times by 4; smaller sets are lost in binary32's rounding
 
@@ -362,29 +364,42 @@ class _Enclosure:
     """Regions around an orbit, computed as far as they are asked for."""
 
     def __init__(self, policy: Policy, orbit: _Orbit):
-        self._policy, self._length = policy, orbit.states.shape[1]
+        self._policy, self._states = policy, orbit.states
         self._regions = follow_orbit(policy, orbit.cue, turning=not _is_feedforward(policy))
         self._known: list[Region] = []
 
     def find_entry(self, phases: Sequence[Region]) -> tuple[int, int] | None:
-        """The first step, from 1 on, that surely finds the orbit in a set, and in which one."""
-        for step in range(1, self._length):
-            while len(self._known) <= step:
-                self._known.append(next(self._regions))
-            region = self._known[step]
-            if bursts(region):
+        """A step, from 1 on, that surely finds the orbit in a set, and in which one."""
+        near = self._find_near(phases)
+        if near is None or (near > MAX_ENCLOSED and not _is_feedforward(self._policy)):
+            return None
+        for step in range(near, near + MAX_WAIT + len(phases)):
+            region = self._look_up(step)
+            if region is None:
                 return None
             for number, phase in enumerate(phases):
-                if self._is_inside(region, phase):
+                if fits(self._policy, as_image(self._policy, region), phase, room=0.5):
                     return step, number
         return None
 
-    def _is_inside(self, region: Region, phase: Region) -> bool:
-        """Whether a set contains a region; looked at closely only if it does its centre."""
-        moving = ~self._policy.discrete
-        offset = (region.centre - phase.centre)[moving]
-        if phase.basis is not None:
-            offset = np.linalg.solve(phase.basis, offset)
-        if not (np.abs(offset) <= phase.radius).all():
-            return False
-        return fits(self._policy, as_image(self._policy, region), phase, room=0.5)
+    def _find_near(self, phases: Sequence[Region]) -> int | None:
+        """The first step, from 1 on, at which the orbit itself is well inside a set."""
+        moving, entries = ~self._policy.discrete, []
+        for phase in phases:
+            offset = self._states - phase.centre[:, None]
+            inner = offset[moving]
+            if phase.basis is not None:
+                inner = np.linalg.solve(phase.basis, inner)
+            inside = (np.abs(inner) <= 0.4 * phase.radius[:, None]).all(0)
+            inside &= (offset[self._policy.discrete] == 0).all(0)
+            inside[0] = False
+            entries += [int(inside.argmax())] if inside.any() else []
+        return min(entries, default=None)
+
+    def _look_up(self, step: int) -> Region | None:
+        """The region at a step; None if it has burst by then."""
+        while len(self._known) <= step:
+            if self._known and bursts(self._known[-1]):
+                return None
+            self._known.append(next(self._regions))
+        return None if bursts(self._known[step]) else self._known[step]

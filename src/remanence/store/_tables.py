@@ -29,8 +29,10 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     def write(temporary: Path) -> None:
         with _open_database().cursor() as connection:
             connection.register("columns", columns)
-            options = f"format parquet, kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
-            connection.execute(f"copy columns to {_name(temporary)} ({options})")
+            # Not by a temporary file of DuckDB's own, which nobody would remove after a kill.
+            options = "format parquet, use_tmp_file false"
+            digest = f"kv_metadata {{{_DIGEST}: '{_digest(columns)}'}}"
+            connection.execute(f"copy columns to {_name(temporary)} ({options}, {digest})")
 
     try:
         write_whole(path, write)

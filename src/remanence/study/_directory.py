@@ -49,11 +49,12 @@ class StudyDirectory:
             raise StoreError(shown, "its name is not UTF-8", "choose another one") from error
 
     def begin(self, study: Study) -> None:
-        """Write the plan; if there is one already, it must be the same but for its note.
+        """Write the plan of a held directory; one that is there must be the same but for its note.
 
         Where the software has changed since, that is written down.
         """
         now = _describe_process()
+        _remove_parts(self._description)
         if not self._description.exists():
             self._refuse_leftovers()
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
@@ -139,12 +140,16 @@ class StudyDirectory:
         remove_leftovers(self.path / "certificates" / job.id)
         flat = [self.table_path(table, job) for table in _TABLES]
         for file in (*flat, self.status_path(job)):
-            for leftover in file.parent.glob(f".{file.name}.*.part"):
-                leftover.unlink(missing_ok=True)
+            _remove_parts(file)
 
     @property
     def _description(self) -> Path:
         return self.path / "study.json"
+
+
+def _remove_parts(file: Path) -> None:
+    for leftover in file.parent.glob(f".{file.name}.*.part"):
+        leftover.unlink(missing_ok=True)
 
 
 def _describe_process() -> dict[str, Any]:
