@@ -13,12 +13,20 @@ import numpy as np
 import pytest
 
 from remanence import cells, envs
+from remanence.checker._kernel import UndecidedError
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import _contraction as contraction
 from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.store import name_leaves, save_arrays
 from tests.evaluation import high_precision as precise
-from tests.evaluation.proofs import EVER, assert_true, prove
+from tests.evaluation.proofs import (
+    EVER,
+    assert_true,
+    derive_in_kernel,
+    make_kernel,
+    prove,
+    write,
+)
 
 
 @pytest.mark.parametrize("cell", ["gru", "nbrc", "brc"])
@@ -241,3 +249,28 @@ def test_own_cell_and_other_environment(leaky_cell):
     assert "nothing is proved about this cell" in str(proof.reason)
     with pytest.raises(InvalidOptionError, match="T-maze"):
         contraction.prove_contraction(agent, *envs.make("lookup-tree-maze"))
+
+
+def drive(n: float, beta: float) -> precise.Walker:
+    """A BMRU that holds its cue unless n exceeds the threshold beta."""
+    walker = precise.make_holder(0.0, 0.5)
+    walker[0]["policy.cell.inputs.bias"][:, 1] = [n, beta]
+    walker[0]["policy.cell.inputs.weight"][1, 1, 1] = 8
+    return walker
+
+
+def test_what_programs_may_take_for_zero_is_not_proved(tmp_path: Path):
+    """XLA's programs flush subnormal numbers to 0, and the portable one does not."""
+    # |n| and |β| are numbers that everybody has, and their difference is not.
+    walker = drive(2.0**-110 * (1 + 2.0**-23), 2.0**-110)
+    assert prove(walker).optimal is None
+    cues = write(prove(drive(0.5, 0.25)))["cues"]
+    derive_in_kernel(drive(0.5, 0.25), cues)
+    with pytest.raises(UndecidedError, match="too near its threshold"):
+        derive_in_kernel(walker, cues)
+    # Of these n is 0 for some programs.
+    walker = drive(1e-40, 0.0)
+    found = contraction.prove_contraction(load_walker(tmp_path, walker), *envs.make("tmaze"))
+    assert "numbers that some programs take for 0" in str(found.reason)
+    with pytest.raises(UndecidedError, match="numbers that some programs take for 0"):
+        make_kernel(walker)
