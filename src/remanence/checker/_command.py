@@ -4,14 +4,16 @@ import argparse
 import itertools
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._check import NOT_CHECKED, REFUTED, VERIFIED, Report, Rerun, Statement, check, to_json
+from ._check import NOT_CHECKED, REFUTED, Report, Rerun, Statement, check, to_json
 from ._fields import CertificateError
 
 CANNOT_READ = 2
 WIDTH = 80
+THEOREMS = ("compatible", "separating", "multistability")
 PARTS = {
     "agent": "The agent",
     "contraction": "The network, whatever does the rounding (proof by contraction)",
@@ -73,24 +75,29 @@ def _name_program(report: Report, part: str) -> str:
 
 
 def _list_statements(statements: list[Statement], rerun: bool) -> list[str]:
-    """Each in a line, but those together that nobody looked at."""
+    """Each in a line; the conditions of the theorems, and what nobody looked at, together."""
     lines = []
-    for statement in statements:
-        if statement.status != NOT_CHECKED:
-            note = f" ({statement.note})" if statement.note else ""
-            lines += _fold(statement.status, f"{statement.says}{note}")
-    skipped = [statement.name for statement in statements if statement.status == NOT_CHECKED]
+    kinds = itertools.groupby(statements, lambda it: (it.status, it.name.split(".")[0] in THEOREMS))
+    for (status, theorem), alike in kinds:
+        if status == NOT_CHECKED:
+            continue
+        told = [f"{it.says} ({it.note})" if it.note else it.says for it in alike]
+        for text in [f"conditions: {'; '.join(told)}"] if theorem else told:
+            lines += _fold(status, text)
+    skipped = [it.says.split(":")[0] for it in statements if it.status == NOT_CHECKED]
     if skipped:
-        remedy = "" if rerun else "; `remanence check --rerun` runs this program again"
-        lines += _fold(NOT_CHECKED, f"{len(skipped)} statements: {', '.join(skipped)}{remedy}")
+        remedy = "" if rerun else " (`remanence check --rerun` runs this program again)"
+        lines += _fold(NOT_CHECKED, f"{', '.join(skipped)}{remedy}")
     return lines
 
 
 def _fold(status: str, text: str) -> list[str]:
-    mark = {VERIFIED: "yes", REFUTED: "NO"}.get(status, status)
-    words, lines, room = text.split(), [f"  {mark:<15}"], WIDTH
-    for word in words:
-        if len(lines[-1]) + len(word) + 1 > room:
-            lines.append(" " * 17)
-        lines[-1] += word if lines[-1].endswith("  ") or lines[-1].isspace() else f" {word}"
-    return lines
+    mark = status.upper() if status == REFUTED else status
+    indent = " " * 17
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"  {mark:<15}",
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
