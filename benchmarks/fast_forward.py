@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence.envs import make
-from remanence.evaluation import certify, evaluate
+from remanence.evaluation import evaluate, find_compiled
 from remanence.networks import Agent, make_architecture
 from remanence.training import change_config, get_preset, keep_compiled_programs, train
 
@@ -58,11 +58,11 @@ def measure(agent: Agent, env: Any, options: Options) -> dict[str, list[float]]:
 
 def summarize(agent: Agent, env: Any, seconds: dict[str, list[float]]) -> dict[str, Any]:
     """Medians, their ratio, and what kind of agent it is."""
-    certificate = certify(agent, env)
+    found = find_compiled(agent, env)
     ratios = [p / f for p, f in zip(seconds["plain"], seconds["fast"], strict=True)]
     return {
-        "solved": str(certificate.solved.lengths),
-        "transients": [closure and closure.transient for closure in certificate.closures.values()],
+        "solved": str(found.solved.lengths),
+        "transients": [closure and closure.transient for closure in found.closures.values()],
         "plain_seconds": statistics.median(seconds["plain"]),
         "fast_seconds": statistics.median(seconds["fast"]),
         "ratio": statistics.median(ratios),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file
 
-from remanence.evaluation.check_certificate import hash_policy
+from remanence.evaluation import hash_policy
 from remanence.figures import MODELS
 from remanence.store import read_json
 

@@ -87,14 +87,44 @@ def test_certificates_are_accepted_by_the_checker_and_broken_ones_are_not(run, c
     main(["certify", str(run), "--seeds", "1", "--json", "--out", str(tmp_path)])
     made = json.loads(capsys.readouterr().out)["certificates"]["1"]
     agent = str(run / "agents" / "seed-1.safetensors")
-    with pytest.raises(SystemExit) as accepted:
-        main(["check", str(tmp_path / "seed-1.json"), agent])
-    assert accepted.value.code == 0
-    made["contraction"]["optimal"] = {"listed": 1, "period": 1, "runs": []}
-    (tmp_path / "wrong.json").write_text(json.dumps(made))
-    with pytest.raises(SystemExit) as refused:
-        main(["check", str(tmp_path / "wrong.json"), agent])
-    assert refused.value.code == 1
+    assert check(tmp_path / "seed-1.json", agent) == 3
+    assert "`remanence check --rerun` runs this program again" in unfold(capsys)
+    assert check(tmp_path / "seed-1.json", agent, "--rerun") == 0
+    assert "VERIFIED: everything" in unfold(capsys)
+    changes = [
+        ("contraction", {"optimal": {"listed": 1, "period": 1, "runs": []}}, ()),
+        ("portable", {"merge": 7}, ()),
+        ("compiled", {"merge": 7}, ("--rerun",)),
+    ]
+    for part, change, options in changes:
+        (tmp_path / "wrong.json").write_text(json.dumps({**made, part: made[part] | change}))
+        assert check(tmp_path / "wrong.json", agent, *options) == 1
+        assert "REFUTED" in unfold(capsys)
+
+
+def check(certificate: Path, agent: str, *options: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(["check", str(certificate), agent, *options])
+    assert isinstance(done.value.code, int)
+    return done.value.code
+
+
+def unfold(capsys) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_program_of_another_machine_is_not_refuted(run, capsys, tmp_path):
+    main(["certify", str(run), "--seeds", "1", "--json", "--out", str(tmp_path)])
+    made = json.loads(capsys.readouterr().out)["certificates"]["1"]
+    made["compiled"]["program"]["processor"] = "another"
+    made["compiled"]["merge"] = 7
+    (tmp_path / "other.json").write_text(json.dumps(made))
+    agent = str(run / "agents" / "seed-1.safetensors")
+    assert check(tmp_path / "other.json", agent, "--rerun", "--json") == 3
+    found = json.loads(capsys.readouterr().out)
+    notes = {s["name"]: s["note"] for s in found["statements"] if s["part"] == "compiled"}
+    assert notes["merge"] == "here: the memories are the same: no"
+    assert notes["distance"] == "the same here, by another program"
 
 
 def test_the_file_of_one_agent_will_do(run, capsys, tmp_path):

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import equinox as eqx
@@ -5,15 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence import envs
+from remanence import checker, envs
 from remanence.cells import BMRU, MinGRU
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import _certify, certify, evaluate, explain, headline
+from remanence.evaluation import certify, evaluate, explain, find_compiled, headline
 from remanence.evaluation._arrivals import list_arrivals
 from remanence.evaluation._course import chart_course
 from remanence.evaluation._itinerary import Itinerary
 from remanence.evaluation._walker import Walker
-from remanence.evaluation.check_certificate import check
 from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
 from tests.evaluation.automata import DOWN, RIGHT, UP, Automaton
 
@@ -26,32 +26,30 @@ def forever():
 
 
 def test_an_agent_made_by_hand_lasts_for_ever(forever):
-    assert forever.optimal.verdict == forever.solved.verdict == "every length"
-    assert forever.solved.failure is None
-    assert {goal: tuple(closure) for goal, closure in forever.closures.items()} == {
-        -1: (0, 1),
-        1: (0, 1),
-    }
-    assert forever.compatible.holds
-    assert forever.separating.holds
-    assert forever.merge is None
-    assert all(condition.holds for condition in forever.multistability)
-    assert forever.contraction["verdict"] == "proved"
+    assert forever.portable is not None
+    for found in (forever.compiled, forever.portable):
+        assert found.optimal.verdict == found.solved.verdict == "every length"
+        assert found.solved.failure is None
+        assert found.closures == {-1: (0, 1), 1: (0, 1)}
+        assert found.compatible.holds
+        assert found.separating.holds
+        assert found.merge is None
+        assert all(dataclasses.astuple(found.multistability))
+        assert found.multistability.holds
+    assert forever.contraction.optimal == forever.compiled.optimal.lengths
     assert headline(forever).startswith("LASTS FOR EVER")
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_the_certificate_is_what_plain_stepping_shows(cell, monkeypatch):
-    unasked = {"verdict": "not proved", "reason": "not asked", "optimal": None, "cues": []}
-    monkeypatch.setattr(_certify, "prove_contraction", lambda *_: unasked)
+def test_the_certificate_is_what_plain_stepping_shows(cell):
     lengths, num_decided = [*range(1, 40), 300], 0
     for seed in range(4):
         agent = make_agent(cell, seed, gain=1.0)
-        certificate = certify(agent, ENV, budget=20_000)
+        found = find_compiled(agent, ENV, budget=20_000)
         episodes = evaluate(agent, ENV, lengths, plain=True).episodes
         right = (episodes["end"] == "right").reshape(-1, 2).all(axis=1)
         quick = episodes["num_steps"].reshape(-1, 2).max(axis=1) == lengths
-        for horizons, shown in [(certificate.solved, right), (certificate.optimal, right & quick)]:
+        for horizons, shown in [(found.solved, right), (found.optimal, right & quick)]:
             if horizons.lengths is None:
                 continue
             num_decided += 1
@@ -96,19 +94,19 @@ def test_a_bmru_unit_holds_if_and_only_if_its_threshold_is_not_exceeded(n):
     # The cue's unit, with a drive of n in the corridor against a threshold of 1/2.
     bias = cell.inputs.bias.at[:, 0].set(jnp.asarray([n, 0.5]))
     certificate = certify(with_cell(agent, cell.inputs.weight, bias), ENV)
-    assert (certificate.solved.verdict == "every length") == (abs(n) <= 0.5)
+    assert (certificate.compiled.solved.verdict == "every length") == (abs(n) <= 0.5)
     if abs(n) > 0.5:
         # It jumps to S(n) α on the first step without a cue, and the cues merge there.
-        assert certificate.merge == 1
-        assert certificate.solved.lengths is not None
-        assert certificate.solved.lengths.list_runs() == [(1, 1)]
-        failure = certificate.solved.failure
+        assert certificate.compiled.merge == 1
+        assert certificate.compiled.solved.lengths is not None
+        assert certificate.compiled.solved.lengths.list_runs() == [(1, 1)]
+        failure = certificate.compiled.solved.failure
         assert failure is not None
-        assert (failure.kind, failure.length, failure.goal) == ("forgets", 2, -np.sign(n))
-        assert not certificate.multistability[0].holds
-        assert not certificate.separating.holds
-        assert certificate.separating.witness is not None
-        assert certificate.separating.witness.num_steps == 0
+        assert (failure.kind, failure.length, failure.cue) == ("forgets", 2, -np.sign(n))
+        assert certificate.compiled.multistability.different_attractors is False
+        assert not certificate.compiled.separating.holds
+        assert certificate.compiled.separating.witness is not None
+        assert certificate.compiled.separating.witness.num_steps == 0
 
 
 def with_output(agent, bias, weight=None):
@@ -131,11 +129,11 @@ def with_output(agent, bias, weight=None):
 )
 def test_failures_are_told_apart(bias, kind, length):
     certificate = certify(with_output(solve_by_hand(), bias), ENV)
-    failure = certificate.optimal.failure
+    failure = certificate.compiled.optimal.failure
     assert failure is not None
     if kind == "stalls at the junction":
         assert (failure.kind, failure.length) == (kind, length)
-        assert certificate.solved.verdict == "no length"
+        assert certificate.compiled.solved.verdict == "no length"
     elif kind == "turns early":
         # With length 1 the arm down is taken whatever the cue.
         assert failure.length == 1
@@ -148,8 +146,8 @@ def test_the_wrong_way_round_is_the_wrong_arm():
     agent = solve_by_hand()
     swapped = agent.policy.output.weight[jnp.array([0, 3, 2, 1])]
     certificate = certify(with_output(agent, jnp.zeros(4), swapped), ENV)
-    assert certificate.solved.verdict == "no length"
-    failure = certificate.solved.failure
+    assert certificate.compiled.solved.verdict == "no length"
+    failure = certificate.compiled.solved.failure
     assert failure is not None
     assert failure.kind == "wrong arm"
 
@@ -157,24 +155,37 @@ def test_the_wrong_way_round_is_the_wrong_arm():
 def test_what_does_not_close_within_the_budget_is_undecided():
     agent = make_agent("gru", 0)  # large weights: its orbit wanders
     certificate = certify(agent, ENV, budget=200)
-    assert certificate.closures[-1] is None
-    assert certificate.solved.verdict == "undecided"
-    assert "200" in str(certificate.solved.reason)
+    assert certificate.compiled.closures[-1] is None
+    assert certificate.compiled.solved.verdict == "undecided"
+    assert "200" in str(certificate.compiled.solved.reason)
     assert headline(certificate).startswith("UNDECIDED")
     json.dumps(certificate.to_json(), allow_nan=False)
 
 
+def check(found, path):
+    """What comes of every statement, and the exit code."""
+    (path / "certificate.json").write_text(json.dumps(found))
+    report = checker.check(path / "certificate.json", path / "agent.safetensors")
+    return {(s.part, s.name): s.status for s in report.statements}, report.exit_code
+
+
 def test_the_independent_checker_accepts_it(forever, tmp_path):
-    agent = solve_by_hand()
-    agent.save(tmp_path / "agent.safetensors")
+    solve_by_hand().save(tmp_path / "agent.safetensors")
     forever.save(tmp_path / "certificate.json")
     found = json.loads((tmp_path / "certificate.json").read_text())
-    report = check(found, tmp_path / "agent.safetensors")
-    assert report["holds"]
-    found["bitwise"]["optimal"]["runs"] = []
-    assert check(found, tmp_path / "agent.safetensors") != report
+    statuses, exit_code = check(found, tmp_path)
+    # Nothing is refuted; most of what is said of the compiled program is seen only by running it.
+    assert exit_code == 3
+    assert {status for (part, _), status in statuses.items() if part != "compiled"} == {"verified"}
+    assert statuses["compiled", "optimal"] == "verified"
+    assert check({**found, "compiled": None}, tmp_path)[1] == 0
+    found["compiled"]["optimal"]["runs"] = []
+    statuses, exit_code = check(found, tmp_path)
+    assert (statuses["compiled", "optimal"], exit_code) == ("refuted", 1)
     found["agent"]["sha256"] = "0" * 64
-    assert not check(found, tmp_path / "agent.safetensors")["holds"]
+    statuses, exit_code = check(found, tmp_path)
+    assert (statuses["agent", "sha256"], exit_code) == ("refuted", 1)
+    assert len(statuses) == 2
 
 
 def test_a_false_claim_about_what_is_solved_is_reported(tmp_path):
@@ -184,12 +195,13 @@ def test_a_false_claim_about_what_is_solved_is_reported(tmp_path):
     agent = with_cell(solve_by_hand(), cell.inputs.weight, bias)
     agent.save(tmp_path / "agent.safetensors")
     found = json.loads(json.dumps(certify(agent, ENV).to_json()))
-    report = check(found, tmp_path / "agent.safetensors")["bitwise"]
-    assert report["solved"]["first_difference"] is None
-    assert "merge" in report["not_checked"]
-    found["bitwise"]["solved"] = {"listed": 1, "period": 1, "runs": [[1, 1]]}  # every length
-    report = check(found, tmp_path / "agent.safetensors")["bitwise"]
-    assert report["solved"]["first_difference"] == 2
+    statuses, _ = check(found, tmp_path)
+    assert statuses["portable", "solved"] == "verified"
+    assert statuses["compiled", "solved"] == statuses["compiled", "merge"] == "not checked"
+    for part in ("portable", "compiled"):
+        every = {"listed": 1, "period": 1, "runs": [[1, 1]]}
+        statuses, exit_code = check(found | {part: found[part] | {"solved": every}}, tmp_path)
+        assert (statuses[part, "solved"], exit_code) == ("refuted", 1)
 
 
 def test_an_agent_that_fails_at_length_one_alone_still_lasts():
@@ -200,7 +212,7 @@ def test_an_agent_that_fails_at_length_one_alone_still_lasts():
     certificate = certify(
         with_cell(agent, cell.inputs.weight.at[1, 0, 1].set(9.0), cell.inputs.bias), ENV
     )
-    assert str(certificate.solved.lengths) == "all lengths from 2 on"
+    assert str(certificate.compiled.solved.lengths) == "all lengths from 2 on"
     assert headline(certificate).startswith("LASTS FOR EVER, but not everywhere")
 
 
@@ -221,10 +233,10 @@ def test_rounding_alone_does_not_make_it_multistable():
     cell = agent.policy.cell
     assert isinstance(cell, MinGRU)
     bias = jnp.asarray([[3.0, 1.0, 5.0, 0.0, 2.0], [0.5, -1.0, 0.25, 2.0, -0.5]])
-    certificate = certify(with_cell(agent, cell.inputs.weight, bias), ENV)
-    assert certificate.multistability[0].holds is False
-    assert certificate.distance is not None
-    assert certificate.distance < 1e-4
+    found = find_compiled(with_cell(agent, cell.inputs.weight, bias), ENV)
+    assert found.multistability.different_attractors is False
+    assert found.distance is not None
+    assert found.distance < 1e-4
 
 
 def test_words_fit_a_screen(forever):
@@ -243,7 +255,7 @@ def test_other_environments_and_budgets_are_refused():
 def test_a_time_limit_of_the_fewest_steps_asks_for_the_optimum():
     agent = make_agent("gru", 2, gain=1.0)
     certificate = certify(agent, envs.make("tmaze", time_limit_factor=1))
-    assert certificate.solved.lengths == certificate.optimal.lengths
+    assert certificate.compiled.solved.lengths == certificate.compiled.optimal.lengths
 
 
 def test_a_certificate_comes_out_the_same_again():

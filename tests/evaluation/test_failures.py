@@ -7,6 +7,7 @@ from remanence.evaluation._course import find_deviation
 from remanence.evaluation._exact import step_plainly
 from remanence.evaluation._failures import explain_loss, explain_waste
 from remanence.evaluation._itinerary import Itinerary
+from remanence.evaluation._wording import _locate as locate
 from tests.evaluation.automata import DOWN, LEFT, RIGHT, UP, Automaton
 
 BUDGET = 10_000
@@ -27,34 +28,41 @@ def explain(automaton, length, limit_factor=10, goal=1):
 def test_whoever_bumps_into_the_side_turns_early():
     loss, waste = explain(make([(0, UP)]), 5)
     assert loss.kind == waste.kind == "turns early"
-    assert "at step 2" in loss.sentence
-    assert "never reaches" in loss.sentence
+    assert loss.num_steps == waste.num_steps == 2
+    assert locate(loss) == (
+        "at length 5, after the cue 'down', it turns to the side in the corridor, at step 2, "
+        "and does not reach the junction in time"
+    )
 
 
 def test_whoever_goes_left_steps_back():
     loss, waste = explain(make([(0, LEFT)]), 5)
     assert loss.kind == waste.kind == "steps back"
+    assert "it steps back in the corridor, at step 2" in locate(loss)
 
 
 def test_whoever_arrives_too_late_does_not_stall_at_the_junction():
     # Eleven bumps, then a step: the arm is taken at once on arrival, after the limit.
     slow = make([(state, UP) for state in range(1, 12)] + [(0, RIGHT)])
-    loss, _ = explain(slow, 12)
-    assert loss.kind == "turns early"
-    assert "too late" in loss.sentence
+    loss, waste = explain(slow, 12)
+    assert loss.kind == waste.kind == "turns early"
+    assert "does not reach the junction in time" in locate(loss)
+    assert "at step 2, before it" in locate(waste, "before it reaches the junction")
 
 
 @pytest.mark.parametrize("action", [RIGHT, LEFT])
 def test_whoever_does_not_take_an_arm_stalls(action):
     loss, waste = explain(make([(0, RIGHT)], [(0, action)]), 5)
     assert loss.kind == waste.kind == "stalls at the junction"
+    assert loss.num_steps is None
+    assert "is at the junction, and does not take an arm in time" in locate(loss)
 
 
 def test_whoever_takes_one_arm_whatever_the_cue_forgets():
     automaton = make([(0, RIGHT)])
     loss, waste = explain(automaton, 5, goal=-1)
     assert loss.kind == waste.kind == "forgets"
-    assert "down" in loss.sentence
+    assert locate(loss) == "at length 5 it takes the arm down whatever the cue was"
 
 
 def test_whoever_takes_the_other_arm_is_wrong():
@@ -62,6 +70,7 @@ def test_whoever_takes_the_other_arm_is_wrong():
     swapped = Automaton([(0, RIGHT), (1, RIGHT)], [(0, DOWN), (1, UP)], openings)
     loss, waste = explain(swapped, 5)
     assert loss.kind == waste.kind == "wrong arm"
+    assert locate(loss) == "at length 5, after the cue 'down', it takes the arm up"
 
 
 def test_what_was_asked_before_does_not_matter(monkeypatch):

@@ -107,10 +107,10 @@ def _certify(low: int, high: float) -> dict:
         lengths = {"listed": int(high) + 1, "period": 1, "runs": [[low, int(high)]]}
     failure = None if (low, high) == (1, np.inf) else {"kind": "forgets", "length": int(low)}
     cues = [{"cue": goal, "transient": 3, "period": 1} for goal in (-1, 1)]
-    bitwise = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None}
-    bitwise |= {"failures": {"solved": failure, "optimal": failure}}
-    kind = {"kind": "remanence certificate", "format": 1}
-    return kind | {"bitwise": bitwise, "contraction": {"verdict": "proved"}}
+    compiled = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None}
+    compiled |= {"failures": {"solved": failure, "optimal": failure}}
+    kind = {"kind": "remanence certificate", "format": 2}
+    return kind | {"compiled": compiled, "portable": None, "contraction": {"optimal": lengths}}
 
 
 def _list_curve() -> dict[str, np.ndarray]:

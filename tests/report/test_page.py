@@ -135,8 +135,8 @@ def test_what_is_not_settled_is_told(study, one_figure):
     write_table(path, read_table(path) | changed)
     path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
     certificate = read_json(path)
-    certificate["bitwise"] |= {"solved": None, "optimal": None}
-    certificate["bitwise"]["cues"][0]["transient"] = None
+    certificate["compiled"] |= {"solved": None, "optimal": None}
+    certificate["compiled"]["cues"][0]["transient"] = None
     write_json(path, certificate)
     text = write_report(study).path.read_text()
     assert text.count("1.0 → 0.5</td>") == 1

@@ -53,7 +53,12 @@ def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
 def test_what_is_well_formed_and_wrong_is_named(study):
     path = study / "certificates" / "tmaze-short-bmru" / "seed-2.json"
     whole = read_json(path)
-    parts = [("contraction",), ("bitwise", "cues"), ("bitwise", "merge"), ("bitwise", "failures")]
+    parts = [
+        ("contraction",),
+        ("compiled", "cues"),
+        ("compiled", "merge"),
+        ("compiled", "failures"),
+    ]
     broken = [remove(whole, *part) for part in parts]
     for found in ({}, [], whole | {"format": 99}, *broken):
         write_json(path, found)

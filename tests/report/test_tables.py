@@ -75,7 +75,7 @@ def test_certificates_tell_who_lasts_from_length_two_on_and_who_has_learned(
     study = write_study(tmp_path)
     path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
     found = read_json(path)
-    found["bitwise"]["solved"] = {"listed": listed, "period": 1, "runs": runs}
+    found["compiled"]["solved"] = {"listed": listed, "period": 1, "runs": runs}
     write_json(path, found)
     models = derive_tables(read_records(study))["models"]
     model = select_rows(models, job="tmaze-short-gru", seed=1)
@@ -86,7 +86,7 @@ def test_failures_between_the_evaluated_lengths_count(tmp_path):
     study = write_study(tmp_path)
     path = study / "certificates" / "tmaze-long-bmru" / "seed-1.json"
     found = read_json(path)
-    found["bitwise"]["solved"] = {"listed": 76, "period": 1, "runs": [[1, 73], [76, 76]]}
+    found["compiled"]["solved"] = {"listed": 76, "period": 1, "runs": [[1, 73], [76, 76]]}
     write_json(path, found)
     row = select_rows(derive_tables(read_records(study))["models"], job="tmaze-long-bmru", seed=1)
     assert (row["solves_shorter"].item(), row["solves_longer"].item()) == ("no", "yes")
@@ -98,7 +98,7 @@ def test_without_a_certificate_only_failures_are_known(tmp_path, cell, lasting):
     study = write_study(tmp_path)
     path = study / "certificates" / f"tmaze-long-{cell}" / "seed-6.json"
     found = read_json(path)
-    found["bitwise"]["solved"] = None
+    found["compiled"]["solved"] = None
     write_json(path, found)
     row = select_rows(
         derive_tables(read_records(study))["models"], job=f"tmaze-long-{cell}", seed=6
@@ -121,7 +121,7 @@ def test_what_is_known_of_an_undecided_agent_is_kept(tmp_path):
     study = write_study(tmp_path)
     path = study / "certificates" / "tmaze-short-gru" / "seed-6.json"
     found = read_json(path)
-    found["bitwise"]["solved"] = None
+    found["compiled"]["solved"] = None
     write_json(path, found)
     lengths = derive_tables(read_records(study))["lengths"]
     agent = select_rows(lengths, job="tmaze-short-gru", seed=6)

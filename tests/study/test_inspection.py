@@ -121,7 +121,7 @@ def test_a_certificate_that_is_none_is_made_anew(text, copy, study, whole):
 def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
     file = StudyDirectory(copy).certificate_path(study.jobs[0], 1)
     found = read_json(file)
-    found["bitwise"]["cues"][0]["transient"] += 1
+    found["compiled"]["cues"][0]["transient"] += 1
     write_json(file, found)
     certificate, _ = repair(copy, study, whole)
     assert "the certificate is damaged" in certificate
@@ -130,8 +130,8 @@ def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda found: found["environment"]["params"].update(length_high=9), "another maze"),
-        (lambda found: found["bitwise"].update(budget=7), "budget is 7"),
+        (lambda found: found["environment"].update(time_limit_factor=9), "another maze"),
+        (lambda found: found["compiled"].update(budget=7), "budget is 7"),
     ],
 )
 def test_a_certificate_of_something_else_is_made_anew(change, message, copy, study, whole):

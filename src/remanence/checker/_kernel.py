@@ -21,6 +21,7 @@ LARGEST = 2.0**100
 SLACK = 1 + 2.0**-40  # covers the rounding of a bound that is itself computed, in 2^12 terms
 OURS, THEIRS = (2.0**-52, 1e-300), (2.0**-22, 1e-37)  # rounding of an operation, and underflow
 TANH_OURS, TANH_THEIRS = 2.0**-48, 2.0**-20
+SMALLEST = 2.0**-126  # programs may take what is smaller for 0
 
 
 class UndecidedError(Exception):
@@ -163,7 +164,8 @@ def switch(n: Ball, beta: Ball, alpha: np.ndarray, held: Ball) -> Ball:
     """S(n) α where |n| > |β|, else what was held: a choice, so that what is exact stays exact."""
     least, most = Ball(np.abs(n.centre)).ends(n.doubt)
     low, high = Ball(np.abs(beta.centre)).ends(beta.doubt)
-    is_set, holds = least > high, most <= low
+    # A program may ask whether |n| - |β| > 0, and take a difference that underflows for 0.
+    is_set, holds = least > high + THEIRS[1], most <= low
     if not np.all(is_set | holds):
         raise UndecidedError("a unit of the BMRU is too near its threshold")
 
@@ -215,6 +217,9 @@ class Policy:
 
     def __init__(self, arrays: Weights, shape: Mapping[str, Any]):
         self.weights = {name: np.asarray(array, np.float64) for name, array in arrays.items()}
+        for name, array in self.weights.items():
+            if np.any((array != 0) & (np.abs(array) < SMALLEST)):
+                raise UndecidedError(f"{name!r} has numbers that some programs take for 0")
         self.shape, layers = shape, shape["num_layers"]
         prefixes = [f"cell.cells.{n}." for n in range(layers)] if layers > 1 else ["cell."]
         self.layers = [select(self.weights, prefix) for prefix in prefixes]

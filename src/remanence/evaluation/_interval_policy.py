@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from remanence.evaluation._intervals import (
+    SMALLEST,
     Interval,
     UndecidedError,
     affine,
@@ -222,6 +223,8 @@ class Policy:
         array = np.asarray(self._arrays[name], np.float64)
         if not np.isfinite(array).all():
             raise UndecidedError(f"the weights {name!r} are not finite")
+        if np.any((array != 0) & (np.abs(array) < SMALLEST)):
+            raise UndecidedError(f"the weights {name!r} have numbers that some programs take for 0")
         return array
 
     def _take_dense(self, part: str) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -13,6 +13,7 @@ ABSOLUTE_ERROR = 1e-300  # of anything that may have underflowed
 # Of the programs spoken of; four times what the checker allows them, whose arithmetic is coarser.
 ROUNDING, UNDERFLOW, TANH_ERROR = 2.0**-20, 4e-37, 2.0**-18
 LARGEST = 2.0**99  # a little less than what the checker allows
+SMALLEST = 2.0**-126  # programs may take what is smaller for 0
 
 
 class UndecidedError(Exception):
@@ -156,7 +157,9 @@ class Interval:
         """S(n) α where |n| > β, else what was held; a selection, so that what is exact stays so."""
         size = self.abs()
         doubt = size.error + threshold.error
-        is_set, holds = size.lower > threshold.upper + doubt, size.upper + doubt <= threshold.lower
+        # A difference that underflows may be taken for 0.
+        is_set = size.lower > threshold.upper + doubt + UNDERFLOW
+        holds = size.upper + doubt <= threshold.lower
         if not np.all(is_set | holds):
             raise UndecidedError("a BMRU is too near its threshold")
         value = np.where(self.lower >= 0, alpha, -alpha)
