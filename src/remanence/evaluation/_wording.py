@@ -52,7 +52,9 @@ def _tell(failure: Failure, waste: bool) -> str:
             soon = "at once" if waste else "in time"
             return f"is at the junction, and does not take an arm {soon}"
     does = "steps back" if failure.kind == STEPS_BACK else "turns to the side"
-    result = "before it reaches the junction" if waste else "and does not arrive in time"
+    result = (
+        "before it reaches the junction" if waste else "and does not reach the junction in time"
+    )
     return f"{does} in the corridor, at step {failure.num_steps:,}, {result}"
 
 
