@@ -1,6 +1,7 @@
 """The command line, and a report on one screen."""
 
 import argparse
+import dataclasses
 import itertools
 import json
 import sys
@@ -43,15 +44,37 @@ def main(arguments: Sequence[str] | None = None, rerun: Rerun | None = None) -> 
 
 def run(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> int:
     """The same for paths."""
+    outcome = examine(certificate, agent, as_json, rerun)
+    outcome.print()
+    return outcome.exit_code
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a check has to say, on which streams, and its exit code."""
+
+    exit_code: int
+    said: str = ""
+    complaint: str = ""
+
+    def print(self) -> None:
+        """Say it."""
+        if self.said:
+            print(self.said)
+        if self.complaint:
+            print(self.complaint, file=sys.stderr)
+
+
+def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
+    """Check a certificate without saying anything yet."""
     try:
         report = check(certificate, agent, rerun)
     except CertificateError as error:
-        if as_json:
-            print(json.dumps({"verdict": "cannot be read", "problem": str(error)}))
-        print(f"cannot be checked: {error}", file=sys.stderr)
-        return CANNOT_READ
-    print(json.dumps(to_json(report)) if as_json else describe(report, rerun is not None))
-    return report.exit_code
+        problem = {"verdict": "cannot be read", "problem": str(error)}
+        said = json.dumps(problem) if as_json else ""
+        return Outcome(CANNOT_READ, said, f"cannot be checked: {error}")
+    said = json.dumps(to_json(report)) if as_json else describe(report, rerun is not None)
+    return Outcome(report.exit_code, said)
 
 
 def describe(report: Report, rerun: bool = False) -> str:
