@@ -14,6 +14,9 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
+# Not the checker, which runs alone as it is: its types are plain, and its tests are thousands.
+import remanence.checker  # noqa: E402, F401
+
 install_import_hook("remanence", "beartype.beartype")
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")

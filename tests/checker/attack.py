@@ -145,11 +145,10 @@ def compare_compiled(agent: Agent, env: Environment, findings: Findings, lengths
 
 def compare_portable(agent: Agent, env: Environment, findings: Findings, lengths: list[int]):
     """The same for the portable program, played by its `act`."""
-    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-    policy = PortablePolicy(arrays, json.loads(agent.architecture.to_json()))
+    policy = agent.make_portable()
     factor, sees = int(env[1].limit_factor), agent.policy.observation_size == 6
     steps = np.array([[play(policy, cue, n, factor * n, sees) for cue in (-1, 1)] for n in lengths])
-    right = (steps > 0).all(axis=1)
+    right = np.all(steps > 0, axis=1)
     compare("portable", findings, lengths, right, right & (steps.max(axis=1) == lengths))
 
 

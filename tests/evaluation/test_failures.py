@@ -47,7 +47,7 @@ def test_whoever_arrives_too_late_does_not_stall_at_the_junction():
     loss, waste = explain(slow, 12)
     assert loss.kind == waste.kind == "turns early"
     assert "does not reach the junction in time" in locate(loss)
-    assert "at step 2, before it" in locate(waste, "before it reaches the junction")
+    assert "at step 2, before it" in locate(waste, waste=True)
 
 
 @pytest.mark.parametrize("action", [RIGHT, LEFT])

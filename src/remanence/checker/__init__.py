@@ -8,6 +8,7 @@ has to be trusted of proofs by contraction, `_program.py` and `_orbits.py` of cl
 from ._check import CHECKED as CHECKED
 from ._check import Statement as Statement
 from ._check import check as check
+from ._command import examine as examine
 from ._command import main as main
 from ._command import run as run
 from ._fields import CertificateError as CertificateError

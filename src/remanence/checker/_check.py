@@ -5,6 +5,7 @@ not checked. Nothing else is said.
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -120,10 +121,13 @@ def _check(
     if certificate["compiled"] is not None:
         found = None
         if rerun is not None:
-            found = rerun(environment, certificate["compiled"].get("budget"))
+            claims = rerun(environment, certificate["compiled"].get("budget"))
+            found = parse_json(json.dumps(claims), "what the program claims")
         yield from _check_compiled(certificate["compiled"], proof, found)
     if certificate["format"] < FORMAT:
-        yield Statement("compiled", "conditions", "the conditions of the theorems", NOT_CHECKED)
+        yield Statement(
+            "compiled", "conditions", "the conditions of the theorems and all remarks", NOT_CHECKED
+        )
 
 
 def _name_network(agent: Mapping[str, Any]) -> str:

@@ -1,17 +1,20 @@
 """The command line, and a report on one screen."""
 
 import argparse
+import dataclasses
 import itertools
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._check import NOT_CHECKED, REFUTED, VERIFIED, Report, Rerun, Statement, check, to_json
+from ._check import NOT_CHECKED, REFUTED, Report, Rerun, Statement, check, to_json
 from ._fields import CertificateError
 
 CANNOT_READ = 2
 WIDTH = 80
+THEOREMS = ("compatible", "separating", "multistability")
 PARTS = {
     "agent": "The agent",
     "contraction": "The network, whatever does the rounding (proof by contraction)",
@@ -41,15 +44,37 @@ def main(arguments: Sequence[str] | None = None, rerun: Rerun | None = None) -> 
 
 def run(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> int:
     """The same for paths."""
+    outcome = examine(certificate, agent, as_json, rerun)
+    outcome.print()
+    return outcome.exit_code
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a check has to say, on which streams, and its exit code."""
+
+    exit_code: int
+    said: str = ""
+    complaint: str = ""
+
+    def print(self) -> None:
+        """Say it."""
+        if self.said:
+            print(self.said)
+        if self.complaint:
+            print(self.complaint, file=sys.stderr)
+
+
+def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
+    """Check a certificate without saying anything yet."""
     try:
         report = check(certificate, agent, rerun)
     except CertificateError as error:
-        if as_json:
-            print(json.dumps({"verdict": "cannot be read", "problem": str(error)}))
-        print(f"cannot be checked: {error}", file=sys.stderr)
-        return CANNOT_READ
-    print(json.dumps(to_json(report)) if as_json else describe(report, rerun is not None))
-    return report.exit_code
+        problem = {"verdict": "cannot be read", "problem": str(error)}
+        said = json.dumps(problem) if as_json else ""
+        return Outcome(CANNOT_READ, said, f"cannot be checked: {error}")
+    said = json.dumps(to_json(report)) if as_json else describe(report, rerun is not None)
+    return Outcome(report.exit_code, said)
 
 
 def describe(report: Report, rerun: bool = False) -> str:
@@ -73,24 +98,29 @@ def _name_program(report: Report, part: str) -> str:
 
 
 def _list_statements(statements: list[Statement], rerun: bool) -> list[str]:
-    """Each in a line, but those together that nobody looked at."""
+    """Each in a line; the conditions of the theorems, and what nobody looked at, together."""
     lines = []
-    for statement in statements:
-        if statement.status != NOT_CHECKED:
-            note = f" ({statement.note})" if statement.note else ""
-            lines += _fold(statement.status, f"{statement.says}{note}")
-    skipped = [statement.name for statement in statements if statement.status == NOT_CHECKED]
+    kinds = itertools.groupby(statements, lambda it: (it.status, it.name.split(".")[0] in THEOREMS))
+    for (status, theorem), alike in kinds:
+        if status == NOT_CHECKED:
+            continue
+        told = [f"{it.says} ({it.note})" if it.note else it.says for it in alike]
+        for text in [f"conditions: {'; '.join(told)}"] if theorem else told:
+            lines += _fold(status, text)
+    skipped = [it.says.split(":")[0] for it in statements if it.status == NOT_CHECKED]
     if skipped:
-        remedy = "" if rerun else "; `remanence check --rerun` runs this program again"
-        lines += _fold(NOT_CHECKED, f"{len(skipped)} statements: {', '.join(skipped)}{remedy}")
+        remedy = "" if rerun else " (`remanence check --rerun` runs this program again)"
+        lines += _fold(NOT_CHECKED, f"{', '.join(skipped)}{remedy}")
     return lines
 
 
 def _fold(status: str, text: str) -> list[str]:
-    mark = {VERIFIED: "yes", REFUTED: "NO"}.get(status, status)
-    words, lines, room = text.split(), [f"  {mark:<15}"], WIDTH
-    for word in words:
-        if len(lines[-1]) + len(word) + 1 > room:
-            lines.append(" " * 17)
-        lines[-1] += word if lines[-1].endswith("  ") or lines[-1].isspace() else f" {word}"
-    return lines
+    mark = status.upper() if status == REFUTED else status
+    indent = " " * 17
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"  {mark:<15}",
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )

@@ -52,9 +52,10 @@ class Machine:
         key = (cue, junction, previous)
         if key not in self._looks:
             self._looks[key] = self._program.look(*key)
-        after, action = self._program.step(self._looks[key], state)
-        if not np.isfinite(after).all():
-            raise TooLongError("a memory that is not a finite number")
+        after, logits = self._program.step(self._looks[key], state)
+        if not (np.isfinite(after).all() and np.isfinite(logits).all()):
+            raise TooLongError("numbers that are not finite")
+        action = int(np.argmax(logits))  # the first of the greatest
         last = action if self._program.shape["previous_action"] else None
         number = self._numbers.setdefault((after.tobytes(), last), len(self._states))
         if number == len(self._states):

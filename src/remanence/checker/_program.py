@@ -115,8 +115,8 @@ class Program:
         features = self._dense("encoder", np.array(seen, self.dtype))
         return features, project(self.shape["cell"], self.layers[0], features)
 
-    def step(self, look: Look, state: Vector) -> tuple[Vector, int]:
-        """The state after an observation, and the greedy action."""
+    def step(self, look: Look, state: Vector) -> tuple[Vector, Vector]:
+        """The state after an observation, and the logits."""
         cell, width = self.shape["cell"], self.shape["state_size"]
         states, seen = [], look[1]
         for number, weights in enumerate(self.layers):
@@ -126,7 +126,7 @@ class Program:
         hidden = rectify(look[0] + states[-1]) if self.shape["skip"] else states[-1]
         hidden = self._dense("head", hidden)
         logits = apply(self.weights["output.weight"], self.weights["output.bias"], hidden)
-        return np.concatenate(states), int(np.argmax(logits))
+        return np.concatenate(states), logits
 
     def _dense(self, part: str, x: Vector) -> Vector:
         for number in range(len(self.shape[part])):

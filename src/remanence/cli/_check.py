@@ -39,7 +39,10 @@ class Check:
     def run(self, console: Console) -> None:
         del console  # the checker prints for itself, as it does on its own
         rerun = self._rerun if self.rerun else None
-        raise SystemExit(checker.run(self.certificate, self.agent, self.json, rerun))
+        with Console(stderr=True).status("Checking every statement"):
+            outcome = checker.examine(self.certificate, self.agent, self.json, rerun)
+        outcome.print()
+        raise SystemExit(outcome.exit_code)
 
     def _rerun(self, environment: Mapping[str, Any], budget: int | None) -> Mapping[str, Any]:
         agent, env = Agent.load(self.agent), envs.make(**environment)

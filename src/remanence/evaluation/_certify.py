@@ -98,27 +98,29 @@ class Findings:
         """As a certificate has it; a budget is told only where it did not suffice."""
         horizons = {"optimal": self.optimal, "solved": self.solved}
         closures = [(cue, closure or (None, None)) for cue, closure in self.closures.items()]
-        return {
-            "program": dict(self.program),
-            "budget": None if self.decided else self.budget,
-            **{
-                name: None if found.lengths is None else found.lengths.to_json()
-                for name, found in horizons.items()
-            },
-            "failures": {
-                name: None if found.failure is None else dataclasses.asdict(found.failure)
-                for name, found in horizons.items()
-            },
-            "cues": [
-                {"cue": cue, "transient": transient, "period": period}
-                for cue, (transient, period) in closures
-            ],
-            "merge": self.merge,
-            "distance": self.distance,
-            "compatible": dataclasses.asdict(self.compatible),
-            "separating": dataclasses.asdict(self.separating),
-            "multistability": dataclasses.asdict(self.multistability),
-        }
+        return _drop_infinities(
+            {
+                "program": dict(self.program),
+                "budget": None if self.decided else self.budget,
+                **{
+                    name: None if found.lengths is None else found.lengths.to_json()
+                    for name, found in horizons.items()
+                },
+                "failures": {
+                    name: None if found.failure is None else dataclasses.asdict(found.failure)
+                    for name, found in horizons.items()
+                },
+                "cues": [
+                    {"cue": cue, "transient": transient, "period": period}
+                    for cue, (transient, period) in closures
+                ],
+                "merge": self.merge,
+                "distance": self.distance,
+                "compatible": dataclasses.asdict(self.compatible),
+                "separating": dataclasses.asdict(self.separating),
+                "multistability": dataclasses.asdict(self.multistability),
+            }
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,17 +139,15 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as the independent checker reads it."""
-        return _drop_infinities(
-            {
-                "kind": KIND,
-                "format": FORMAT,
-                "agent": dict(self.agent),
-                "environment": dict(self.environment),
-                "compiled": self.compiled.to_json(),
-                "portable": None if self.portable is None else self.portable.to_json(),
-                "contraction": self.contraction.to_json(),
-            }
-        )
+        return {
+            "kind": KIND,
+            "format": FORMAT,
+            "agent": dict(self.agent),
+            "environment": dict(self.environment),
+            "compiled": self.compiled.to_json(),
+            "portable": None if self.portable is None else self.portable.to_json(),
+            "contraction": self.contraction.to_json(),
+        }
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""

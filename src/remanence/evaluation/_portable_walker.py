@@ -1,9 +1,7 @@
 """A greedy agent in a T-maze as the portable program: the same walk, the same bits everywhere."""
 
-import json
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from remanence.envs import AbstractEnvironment, PreviousAction
@@ -19,11 +17,13 @@ from remanence.evaluation._walker import (
     check_walkable,
 )
 from remanence.networks import Agent
-from remanence.portable import PortablePolicy
-from remanence.store import name_leaves
 
 NUM_ACTIONS = 4
 NO_ACTION = 2**32 - 1  # before the first one
+
+
+# What overflows is found out by looking at it.
+_quietly = np.errstate(all="ignore")
 
 
 class PortableWalker(AbstractWalker):
@@ -31,8 +31,7 @@ class PortableWalker(AbstractWalker):
 
     def __init__(self, agent: Agent, environment: AbstractEnvironment):
         check_walkable(agent, environment)
-        arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-        self._policy = PortablePolicy(arrays, json.loads(agent.architecture.to_json()))
+        self._policy = agent.make_portable()
         self._sees_action = isinstance(environment, PreviousAction)
         self._word = np.dtype(f"u{self._policy.dtype.itemsize}")
         self._looks: dict[tuple[int, int, int], Any] = {}
@@ -42,6 +41,7 @@ class PortableWalker(AbstractWalker):
         """The format of all its numbers."""
         return f"binary{8 * self._policy.dtype.itemsize}"
 
+    @_quietly
     def walk(self, spot: Spot, num_steps: int) -> Trace:
         near = spot.position + num_steps >= spot.length - 1
         if near or self._sees_action:
@@ -58,8 +58,8 @@ class PortableWalker(AbstractWalker):
             states.append(state)
             look = corridor
         rows = self._check_finite(np.stack(states))
-        actions = self._policy.decode(corridor, rows).argmax(-1)
-        actions[0] = self._policy.decode(opening, rows[0]).argmax(-1)
+        actions = self._choose(corridor, rows)
+        actions[0] = self._choose(opening, rows[0])
         moves = (actions == RIGHT).astype(np.int64) - (actions == LEFT)
         free = spot.position + np.cumsum(moves)
         positions = free - np.minimum.accumulate(np.minimum(free, 0))  # the wall on the left
@@ -73,7 +73,7 @@ class PortableWalker(AbstractWalker):
             at_junction = position == spot.length - 1
             look = self._look(cue, int(at_junction), action)
             state, cue = self._policy.update(look, state), 0
-            action = int(self._policy.decode(look, state).argmax())
+            action = int(self._choose(look, state))
             arm = ARMS.get(action, 0) if at_junction else 0
             position = min(max(position + _MOVES.get(action, 0), 0), spot.length - 1)
             states.append(state)
@@ -83,6 +83,7 @@ class PortableWalker(AbstractWalker):
         memories = self._remember(rows, np.array(actions))
         return Trace(memories, np.array(actions, np.int32), np.array(positions, np.int32), arm)
 
+    @_quietly
     def decide(self, memories: Memories) -> np.ndarray:
         rows = np.ascontiguousarray(memories[:, :-1]).view(self._policy.dtype)
         decided = np.zeros(len(memories), np.int32)
@@ -90,7 +91,7 @@ class PortableWalker(AbstractWalker):
             members = memories[:, -1] == action
             look = self._look(0, 1, int(action))
             after = self._check_finite(self._policy.update(look, rows[members]))
-            decided[members] = self._policy.decode(look, after).argmax(-1)
+            decided[members] = self._choose(look, after)
         return decided
 
     def read_state(self, memory: np.ndarray) -> np.ndarray:
@@ -114,11 +115,14 @@ class PortableWalker(AbstractWalker):
         last = actions if self._sees_action else np.zeros_like(actions)
         return np.concatenate([words, last[:, None].astype(self._word)], axis=1)
 
-    def _check_finite(self, states: np.ndarray) -> np.ndarray:
+    def _choose(self, look: Any, states: np.ndarray) -> Any:
+        return self._check_finite(self._policy.decode(look, states)).argmax(-1)
+
+    def _check_finite(self, numbers: np.ndarray) -> np.ndarray:
         # The bits of what is not a number are not the same everywhere.
-        if not np.isfinite(states).all():
-            raise Undecided("its memory is not a finite number")
-        return states
+        if not np.isfinite(numbers).all():
+            raise Undecided("its numbers are not finite")
+        return numbers
 
 
 _MOVES = {RIGHT: 1, LEFT: -1}

@@ -35,13 +35,13 @@ def explain(certificate: Certificate) -> Iterator[str]:
     yield _explain_programs(certificate)
 
 
-def _locate(failure: Failure, result: str = "and does not reach the junction in time") -> str:
+def _locate(failure: Failure, waste: bool = False) -> str:
     """Where, after which cue if that matters, and what happens there."""
     cue = "" if failure.kind == FORGETS else f", after the cue '{NAMES[failure.cue]}',"
-    return f"at length {failure.length:,}{cue} it {_tell(failure, result)}"
+    return f"at length {failure.length:,}{cue} it {_tell(failure, waste)}"
 
 
-def _tell(failure: Failure, result: str) -> str:
+def _tell(failure: Failure, waste: bool) -> str:
     arm = f"takes the arm {NAMES[-failure.cue]}"
     match failure.kind:
         case _failures.FORGETS:
@@ -49,8 +49,12 @@ def _tell(failure: Failure, result: str) -> str:
         case _failures.WRONG_ARM:
             return arm
         case _failures.STALLS:
-            return "is at the junction, and does not take an arm in time"
+            soon = "at once" if waste else "in time"
+            return f"is at the junction, and does not take an arm {soon}"
     does = "steps back" if failure.kind == STEPS_BACK else "turns to the side"
+    result = (
+        "before it reaches the junction" if waste else "and does not reach the junction in time"
+    )
     return f"{does} in the corridor, at step {failure.num_steps:,}, {result}"
 
 
@@ -65,7 +69,7 @@ def _explain_waste(findings: Findings) -> Iterator[str]:
     elif failure is None:
         yield "It wastes no step at any length: straight to the junction, and at once into the arm."
     elif findings.solved.failure is None or failure.length < findings.solved.failure.length:
-        located = _locate(failure, "before it reaches the junction")
+        located = _locate(failure, waste=True)
         yield f"It wastes no step on {optimal.lengths}. {located[0].upper()}{located[1:]}."
 
 

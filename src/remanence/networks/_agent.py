@@ -15,6 +15,7 @@ from remanence._typing import Action, Key, Observation
 from remanence.errors import RemanenceError, StoreError
 from remanence.networks._architecture import Architecture
 from remanence.networks._network import Network, make_policy, make_value
+from remanence.portable import PortablePolicy
 from remanence.store import load_arrays, name_leaves, restore_leaves, save_arrays
 
 _KIND = "agent"
@@ -48,6 +49,11 @@ class Agent(eqx.Module):
         if key is None:
             return jnp.argmax(logits), state
         return jax.random.categorical(key, logits), state
+
+    def make_portable(self) -> PortablePolicy:
+        """The policy as the portable program: the same bits everywhere, and no JAX to act."""
+        arrays = name_leaves({"policy": eqx.filter(self.policy, eqx.is_array)})
+        return PortablePolicy(arrays, json.loads(self.architecture.to_json()))
 
     def save(self, path: str | Path, origin: Mapping[str, Any] | None = None) -> None:
         """Write the weights as safetensors; `origin` says where they come from."""
