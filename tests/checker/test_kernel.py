@@ -352,7 +352,8 @@ def test_measured_regions_contain_what_they_measure(basis: str):
         image = Ball(rng.normal(size=(size, 1)), scale * rng.uniform(size=(size, 1)), 1e-3, slope)
         chosen = {"none": None, "identity": np.eye(size), "random": rng.normal(size=(size, size))}
         # So flat that its inverse has few digits.
-        chosen["flat"] = 1 + 10.0 ** rng.uniform(-12, -9) * chosen["random"]
+        turns = [np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(2)]
+        chosen["flat"] = turns[0] * 10.0 ** np.array([0, 0, -1, rng.uniform(-5, -3)]) @ turns[1]
         centre = image.centre[:, 0] + scale * rng.normal(size=size)
         try:
             radius, bare = (

@@ -5,18 +5,25 @@ The search proves it, and the checker's kernel derives the same from the evidenc
 
 import contextlib
 import functools
+import json
 from typing import Any
 
+import equinox as eqx
 import numpy as np
+import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from remanence import envs
 from remanence.checker import CertificateError
 from remanence.checker import _kernel as kernel
+from remanence.evaluation import find_portable
 from remanence.evaluation._contraction import Contraction
 from remanence.evaluation._intervals import UndecidedError
+from remanence.store import name_leaves
 from tests.evaluation import high_precision as precise
 from tests.evaluation import proofs
+from tests.evaluation.agents import make_agent
 
 NUM_LENGTHS = 120
 CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
@@ -140,3 +147,21 @@ def test_much_is_proved():
     """The tests above would pass if nothing were."""
     found = [prove_walker(cell, seed)[1].optimal for cell in CELLS for seed in range(2)]
     assert sum(optimal is not None for optimal in found) >= 8
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_kernel_accepts_what_the_search_proves(cell: str):
+    """Of random agents with heads; what is proved is also what the portable program does."""
+    num_proved = 0
+    for seed in range(18):
+        previous_action = seed % 3 == 0
+        agent = make_agent(cell, seed, previous_action, gain=(0.5, 1.0, 3.0)[seed % 3])
+        arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
+        walker = arrays, json.loads(agent.architecture.to_json())
+        proof = proofs.prove(walker, 60, previous_action)
+        if proof.optimal is not None:
+            num_proved += 1
+            env = envs.make("tmaze", previous_action=previous_action)
+            found = find_portable(agent, env, budget=500).optimal.lengths
+            assert found in (None, proof.optimal)
+    assert num_proved >= 6
