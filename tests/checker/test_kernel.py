@@ -173,6 +173,7 @@ def test_switch_is_that_of_every_program_or_is_not_decided(scale: float):
             ]
         )
         found.append(_switch_compiled(n.program, beta.program, alpha, held.program))
+        found.append(_switch_flushed(n.program, beta.program, alpha, held.program))
         assert_holds(result, balls(exact), found)
     assert num_decided > (40 if scale > 1e-36 else 0)
 
@@ -181,6 +182,34 @@ def test_switch_is_that_of_every_program_or_is_not_decided(scale: float):
 def _switch_compiled(n: jax.Array, beta: jax.Array, alpha: jax.Array, held: jax.Array) -> jax.Array:
     is_set = jnp.abs(n) - jnp.abs(beta) > 0
     return jnp.where(is_set, jnp.where(n >= 0, alpha, -alpha), held)
+
+
+def _switch_flushed(n: np.ndarray, beta: np.ndarray, alpha: np.ndarray, held: np.ndarray) -> Any:
+    """By a difference, where whatever is subnormal is 0."""
+    n, beta = flush(n), flush(beta)
+    is_set = flush(np.abs(n) - np.abs(beta)) > 0
+    return np.where(is_set, np.where(n >= 0, alpha, -alpha), held)
+
+
+def flush(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < kernel.SMALLEST, np.float32(0), x)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+def test_slopes_over_a_wide_ball(name: str):
+    """The steepest place may be inside, and the ends may lie on different sides of it."""
+    slopes = {"tanh": lambda x: 1 - np.tanh(x) ** 2, "sigmoid": lambda x: slope_of_logistic(x)}
+    for low, high in [(-0.5, 1), (-3, 0.1), (-2, 2), (0.5, 4), (-40, 50), (-5, -1)]:
+        ball = Ball([[(low + high) / 2]], (high - low) / 2, slope=Ball([[1.0]]))
+        slope = getattr(ball, name)().slope
+        inside = slopes[name](np.linspace(low, high, 1001))
+        gap = np.abs(inside - slope.centre[0, 0])
+        assert (gap <= slope.radius[0, 0] + 1e-15).all()
+        assert slope.radius[0, 0] <= 0.75 * (inside.max() - inside.min()) + 1e-12
+
+
+def slope_of_logistic(x: np.ndarray) -> np.ndarray:
+    return np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS])
@@ -313,7 +342,7 @@ def assert_inside(region: Region, states: list[list[Any]]) -> None:
                 assert not abs(place[row, 0]) > radius
 
 
-@pytest.mark.parametrize("basis", ["none", "identity", "random"])
+@pytest.mark.parametrize("basis", ["none", "identity", "random", "flat"])
 def test_measured_regions_contain_what_they_measure(basis: str):
     """Points of image + slope y with |y| <= 1 are in the region of the measured radius."""
     rng, size = np.random.default_rng(11), 4
@@ -322,11 +351,16 @@ def test_measured_regions_contain_what_they_measure(basis: str):
         slope = Ball(scale * rng.normal(size=(size, 3)), 1e-3 * scale)
         image = Ball(rng.normal(size=(size, 1)), scale * rng.uniform(size=(size, 1)), 1e-3, slope)
         chosen = {"none": None, "identity": np.eye(size), "random": rng.normal(size=(size, size))}
+        # So flat that its inverse has few digits.
+        chosen["flat"] = 1 + 10.0 ** rng.uniform(-12, -9) * chosen["random"]
         centre = image.centre[:, 0] + scale * rng.normal(size=size)
         try:
-            radius = kernel.measure(image, centre, chosen[basis])
+            radius, bare = (
+                kernel.measure(it, centre, chosen[basis]) for it in (image, Ball(image.centre))
+            )
         except UndecidedError:
             continue
+        assert_inside(Region(centre, bare, chosen[basis]), [balls(image.centre)])
         with flint.ctx.workprec(BITS):
             y = flint.arb_mat(3, 1, balls(rng.choice([-1, 1], 3)))
             turned = [a + rng.choice([-1, 1]) * b for a, b in pair(slope.centre, slope.radius)]
@@ -351,6 +385,8 @@ def test_slopes_of_a_step_hold_differences(name: str):
     basis = np.where(moving[:, None] & moving, rng.normal(size=(size, size)), np.eye(size))
     region = Region(0.5 * rng.normal(size=size), np.where(moving, 1e-3, 0), basis)
     image = kernel.advance(policy, policy.corridor, region)
+    # The error is that of the whole region, and not of its centre alone.
+    assert (image.error >= policy.update(policy.corridor, region.box()).error).all()
     with flint.ctx.workprec(BITS):
         for _ in range(3):
             y = rng.choice([-1, 1, 0.3], size)
