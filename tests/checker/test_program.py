@@ -61,15 +61,16 @@ def list_arguments(dtype: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_tanh_is_right_to_four_units_in_the_last_place(dtype: Any):
-    x = list_arguments(dtype)
+def test_tanh_is_right_to_eight_units_in_the_last_place(dtype: Any):
+    worst_known = np.array([0.25463066], dtype)  # 6.3 units off in binary32
+    x = np.concatenate([list_arguments(dtype), worst_known])
     found = portable.tanh(x)
     np.testing.assert_array_equal(found, _program.tanh(x))
     with flint.ctx.workprec(200):
         exact = [precise.ball(np.clip(number, -100, 100)).tanh() for number in x]
         for result, number in zip(found, exact, strict=True):
             unit = float(np.spacing(np.abs(dtype(float(number.mid())))))
-            assert not abs(precise.ball(result) - number) > 4 * precise.ball(unit)
+            assert not abs(precise.ball(result) - number) > 8 * precise.ball(unit)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
