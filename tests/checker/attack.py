@@ -28,7 +28,7 @@ from benchmarks._record import write_record
 from remanence import checker, envs
 from remanence.envs import AbstractEnvironment
 from remanence.evaluation import Certificate, Findings, LengthSet, certify, evaluate
-from remanence.networks import Agent, Architecture, make_value
+from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.portable import PortablePolicy
 from remanence.store import name_leaves, save_arrays
 from tests.evaluation import high_precision as precise
@@ -36,7 +36,7 @@ from tests.evaluation.agents import CELLS, make_agent
 
 EVERY_LENGTH = {"listed": 1, "period": 1, "runs": [[1, 1]]}
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
-KINDS = ("random", "perturbed", "walker", "latch", "leak", "holder", "tie")
+KINDS = ("random", "perturbed", "walker", "latch", "leak", "holder", "tie", "network")
 Environment = tuple[AbstractEnvironment, Any]
 
 
@@ -75,6 +75,8 @@ def draw(rng: np.random.Generator, kind: str, directory: Path) -> tuple[Agent, E
             return make_agent(cell, seed, previous, float(rng.choice([0.5, 1, 3]))), env
         case "perturbed":
             return perturb(rng), env
+        case "network":
+            return draw_network(rng, cell), env
         case "walker":
             walker = precise.make_walker(cell, seed, float(rng.uniform(0.5, 5)), 4, previous)
         case "latch":
@@ -92,6 +94,28 @@ def draw(rng: np.random.Generator, kind: str, directory: Path) -> tuple[Agent, E
                 arrays[name][one] = arrays[name][other]
             walker = arrays, architecture
     return load_walker(walker, directory, 6 if previous else 2), env
+
+
+def draw_network(rng: np.random.Generator, cell: str) -> Agent:
+    """A random agent of one or two layers, with an encoder and perhaps a skip connection."""
+    width = 4
+    architecture = Architecture(
+        cell=cell,
+        state_size=width,
+        num_layers=int(rng.integers(1, 3)),
+        encoder=(width,),
+        head=(5,) * int(rng.integers(2)),
+        skip=bool(rng.integers(4)),
+    )
+    key = jax.random.key(int(rng.integers(2**31)))
+    policy = make_policy(architecture, 2, 4, key=key)
+    weights, rest = eqx.partition(policy, eqx.is_inexact_array)
+    gain = float(rng.choice([0.5, 1, 3]))
+    drawn = jax.tree.map(
+        lambda leaf: gain * np.asarray(rng.normal(size=leaf.shape), np.float32), weights
+    )
+    value = make_value(architecture, 2, key=key)
+    return Agent(eqx.combine(drawn, rest), value, architecture)
 
 
 def perturb(rng: np.random.Generator) -> Agent:

@@ -25,6 +25,7 @@ SUBJECTS = (
     "no limit",
     "tie",
     "not proved",
+    "skips",
 )
 
 
@@ -59,6 +60,8 @@ def make_subject(name: str, directory: Path) -> tuple[Agent, Any, int]:
             for part in ("policy.output.weight", "policy.output.bias"):
                 arrays[part][1] = arrays[part][3]
             return load_walker((arrays, architecture), directory, 2), env, budget
+        case "skips":
+            return load_walker(precise.make_skipper(), directory, 2), env, budget
         case "not proved":
             walker = precise.make_latch("brc", 2.0**-12, 1 + 2.0**-12)
             return load_walker(walker, directory, 2), env, 400

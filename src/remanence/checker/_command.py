@@ -70,11 +70,16 @@ def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None =
     try:
         report = check(certificate, agent, rerun)
     except CertificateError as error:
-        problem = {"verdict": "cannot be read", "problem": str(error)}
-        said = json.dumps(problem) if as_json else ""
-        return Outcome(CANNOT_READ, said, f"cannot be checked: {error}")
+        return _complain(str(error), as_json)
+    except (MemoryError, OverflowError, RecursionError) as error:
+        return _complain(f"it is more than can be looked at here ({error!r})", as_json)
     said = json.dumps(to_json(report)) if as_json else describe(report, rerun is not None)
     return Outcome(report.exit_code, said)
+
+
+def _complain(problem: str, as_json: bool) -> Outcome:
+    said = json.dumps({"verdict": "cannot be read", "problem": problem}) if as_json else ""
+    return Outcome(CANNOT_READ, said, f"cannot be checked: {problem}")
 
 
 def describe(report: Report, rerun: bool = False) -> str:

@@ -96,9 +96,9 @@ def choice(*values: Any) -> Reader:
 
 
 def text(value: Any, name: str) -> str:
-    """Some text of a sensible length."""
-    fits = isinstance(value, str) and len(value) <= 1_000
-    demand(fits, f"{name} should be text, not {show(value)}")
+    """Some plain text of a sensible length, which may be printed."""
+    fits = isinstance(value, str) and len(value) <= 1_000 and value.isprintable()
+    demand(fits and value.isascii(), f"{name} should be plain text, not {show(value)}")
     return value
 
 
@@ -120,7 +120,7 @@ def several(reader: Reader, low: int, high: int) -> Reader:
     def read(value: Any, name: str) -> list[Any]:
         fits = isinstance(value, list) and low <= len(value) <= high
         demand(fits, f"{name} should be a list of {low:,} to {high:,}, not {show(value)}")
-        return [reader(part, f"{name}[{place}]") for place, part in enumerate(value)]
+        return [reader(part, f"an entry of {name}") for part in value]
 
     return read
 

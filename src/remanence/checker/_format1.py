@@ -157,7 +157,7 @@ def read(found: Any) -> dict[str, Any]:
             value, name, remanence=text, jax=text, jaxlib=text, numpy=text
         ),
     )
-    kept = ("optimal", "solved", "failures", "cues", "merge", "distance")
+    kept = ("optimal", "solved", "failures", "cues", "merge", "distance", "backend")
     compiled = {"program": None, **{field: read["bitwise"][field] for field in kept}}
     fields = ("kind", "format", "agent", "environment", "contraction")
     return {**{name: read[name] for name in fields}, "compiled": compiled, "portable": None}

@@ -76,11 +76,13 @@ def describe(found: dict[str, Any] | None) -> str:
         return "every length"
     if not lengths.members.any():
         return "no length"
+    if len(found["runs"]) == 1 and tail.all():
+        return f"all lengths from {found['runs'][0][0]:,} on"
     runs = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in found["runs"]]
     if tail.all():
         runs[-1] = f"all from {found['runs'][-1][0]:,} on"
     elif tail.any():
         some = f"{int(tail.sum()):,} of every {lengths.period:,}"
         runs.append(f"{some} from {found['listed'] - lengths.period + 1:,} on")
-    shown = runs if len(runs) <= 4 else [*runs[:2], f"{len(runs) - 3} more stretches", runs[-1]]
-    return f"lengths {', '.join(shown)}"
+    shown = runs if len(runs) <= 4 else [*runs[:2], f"{len(runs) - 3:,} more stretches", runs[-1]]
+    return f"length{'' if lengths.members.sum() == 1 else 's'} {', '.join(shown)}"

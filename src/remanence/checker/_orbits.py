@@ -20,15 +20,16 @@ MOST_LINGERING = 400_000  # steps at junctions, for one cue
 
 
 class Machine:
-    """The program as an automaton; a memory is a number that stands for the bits of a state.
+    """The program as an automaton; a memory is a number that stands for a state and an action.
 
-    If the network sees its previous action, that belongs to the memory too.
+    The action belongs to it because a network may see it, and because one with a skip connection
+    may act otherwise at the cue than later in the same state: what repeats must repeat whole.
     """
 
     def __init__(self, program: Program):
         self._program = program
-        self._states: list[tuple[np.ndarray, int | None]] = []
-        self._numbers: dict[tuple[bytes, int | None], int] = {}
+        self._states: list[tuple[np.ndarray, int]] = []
+        self._numbers: dict[tuple[bytes, int], int] = {}
         self._steps: dict[tuple[int, int], tuple[int, int]] = {}
         self._looks: dict[tuple[int, int, int | None], Look] = {}
 
@@ -56,10 +57,9 @@ class Machine:
         if not (np.isfinite(after).all() and np.isfinite(logits).all()):
             raise TooLongError("numbers that are not finite")
         action = int(np.argmax(logits))  # the first of the greatest
-        last = action if self._program.shape["previous_action"] else None
-        number = self._numbers.setdefault((after.tobytes(), last), len(self._states))
+        number = self._numbers.setdefault((after.tobytes(), action), len(self._states))
         if number == len(self._states):
-            self._states.append((after, last))
+            self._states.append((after, action))
         return number, action
 
 

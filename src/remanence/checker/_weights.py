@@ -11,7 +11,7 @@ import numpy as np
 from ._certificates import architecture
 from ._fields import choice, demand, parse_json, read_bytes, read_object, several, whole
 
-LARGEST_FILE = 512 * 2**20  # bytes
+LARGEST_FILE, LARGEST_HEADER = 512 * 2**20, 2**20  # bytes
 MOST_NUMBERS = 10**8
 
 
@@ -20,6 +20,7 @@ def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]
     content = read_bytes(path, LARGEST_FILE)
     end = 8 + int.from_bytes(content[:8], "little")
     demand(8 < end <= len(content), f"{path} is not a safetensors file")
+    demand(end <= LARGEST_HEADER, f"the header of {path} has {end:,} bytes, which is too many")
     entries = parse_json(content[8:end], f"the header of {path}")
     demand(isinstance(entries, dict), f"the header of {path} is not an object")
     metadata = entries.pop("__metadata__", None)
@@ -28,8 +29,16 @@ def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]
     header = parse_json(metadata["remanence"], f"what remanence wrote to {path}")
     demand(isinstance(header, dict), f"what remanence wrote to {path} is not an object")
     data = memoryview(content)[end:]
+    taken = sum(_count_bytes(entry) for entry in entries.values())
+    demand(taken <= len(data), f"the arrays of {path} overlap")
     arrays = {name: _read_array(data, entry, name) for name, entry in entries.items()}
     return arrays, architecture(header.get("architecture"), "architecture")
+
+
+def _count_bytes(entry: Any) -> int:
+    found = entry.get("data_offsets") if isinstance(entry, dict) else None
+    pair = isinstance(found, list) and len(found) == 2 and all(type(end) is int for end in found)
+    return found[1] - found[0] if found and pair else 0
 
 
 def _read_array(data: memoryview, entry: Any, name: str) -> np.ndarray:

@@ -10,18 +10,24 @@ CUES = {-1: "up", 1: "down"}
 
 def describe_claims(claims: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Name, words and value of every statement about a program, as far as they are made."""
+    budget = claims.get("budget")
+    within = "" if budget is None else f" within {budget:,} steps"
     yield "solved", f"right arm in time: {_lengths.describe(claims['solved'])}", claims["solved"]
     yield "optimal", f"no wasted step: {_lengths.describe(claims['optimal'])}", claims["optimal"]
     for name, title in (("solved", "fails first"), ("optimal", "wastes first")):
-        failure = claims["failures"][name]
-        yield f"failures.{name}", f"{title}: {_describe_failure(failure)}", failure
+        failure, decided = claims["failures"][name], claims[name] is not None
+        told = _describe_failure(failure) if failure else "nowhere" if decided else "undecided"
+        yield f"failures.{name}", f"{title}: {told}", failure
     for cue in claims["cues"]:
-        yield f"cues.{cue['cue']}", f"memory of cue {CUES[cue['cue']]}: {_describe_orbit(cue)}", cue
+        told = _describe_orbit(cue, within)
+        yield f"cues.{cue['cue']}", f"memory of cue {CUES[cue['cue']]}: {told}", cue
     merge, distance = claims["merge"], claims["distance"]
-    met = "no" if merge is None else f"from step {merge:,} on"
+    closed = all(cue["period"] is not None for cue in claims["cues"])
+    never = "never" if closed else f"not{within}"
+    met = never if merge is None else f"from step {merge:,} on"
     yield "merge", f"the memories are the same: {met}", merge
-    apart = "unknown" if distance is None else f"{distance:.3g}"
-    yield "distance", f"where they end, they are apart by: {apart}", distance
+    apart = f"undecided{within}" if distance is None else f"{distance:.3g} apart"
+    yield "distance", f"the memories end: {apart}", distance
     for name in ("compatible", "separating"):
         if name in claims:
             yield name, f"{name}: {_describe_condition(claims[name])}", claims[name]
@@ -32,16 +38,14 @@ def describe_claims(claims: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]
 _ANSWERS = {True: "yes", False: "no", None: "undecided"}
 
 
-def _describe_failure(failure: Mapping[str, Any] | None) -> str:
-    if failure is None:
-        return "nowhere, or unknown"
+def _describe_failure(failure: Mapping[str, Any]) -> str:
     step = f", step {failure['num_steps']:,}" if failure.get("num_steps") else ""
     return f"length {failure['length']:,}, cue {CUES[failure['cue']]}: {failure['kind']}{step}"
 
 
-def _describe_orbit(cue: Mapping[str, Any]) -> str:
+def _describe_orbit(cue: Mapping[str, Any], within: str) -> str:
     if cue["transient"] is None:
-        return "has not repeated itself"
+        return f"has not repeated itself{within}"
     return f"repeats from step {cue['transient']:,}, period {cue['period']:,}"
 
 

@@ -27,7 +27,7 @@ _quietly = np.errstate(all="ignore")
 
 
 class PortableWalker(AbstractWalker):
-    """A memory is the bits of the state and, if the agent sees it, the last action."""
+    """A memory is the bits of the state and the last action, as the compiled walker's is."""
 
     def __init__(self, agent: Agent, environment: AbstractEnvironment):
         check_walkable(agent, environment)
@@ -112,8 +112,7 @@ class PortableWalker(AbstractWalker):
 
     def _remember(self, states: np.ndarray, actions: np.ndarray) -> Memories:
         words = np.ascontiguousarray(states).view(self._word)
-        last = actions if self._sees_action else np.zeros_like(actions)
-        return np.concatenate([words, last[:, None].astype(self._word)], axis=1)
+        return np.concatenate([words, actions[:, None].astype(self._word)], axis=1)
 
     def _choose(self, look: Any, states: np.ndarray) -> Any:
         return self._check_finite(self._policy.decode(look, states)).argmax(-1)

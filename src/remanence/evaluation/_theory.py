@@ -136,8 +136,11 @@ def measure_distance(one: Itinerary, other: Itinerary) -> float | None:
         return None
     time = max(one.orbit.closure.transient, other.orbit.closure.transient)
     pairs = zip(one.read_state(time).tolist(), other.read_state(time).tolist(), strict=True)
+    gaps = [a - b for a, b in pairs]
     # Correctly rounded sums and roots, so that the number is the same everywhere.
-    return math.sqrt(math.fsum((a - b) ** 2 for a, b in pairs))
+    squares = [gap * gap for gap in gaps]
+    finite = math.isfinite(sum(squares))
+    return math.sqrt(math.fsum(squares)) if finite else None
 
 
 def _end_apart(one: Itinerary, other: Itinerary) -> bool | None:
