@@ -11,6 +11,7 @@ from remanence.networks import Agent, read_agent, read_origin
 from remanence.store import load_arrays, read_json, read_table, save_arrays, write_json, write_table
 from remanence.study import StudyDirectory, read_status, run_study
 from remanence.study._inspection import find_flaws
+from remanence.study._jobs import run_job
 from tests.study.studies import assert_same_tables, open_threads, run_here
 
 
@@ -29,6 +30,14 @@ def repair(copy: Path, study, whole: Path) -> list[str]:
             file = directory.certificate_path(job, seed).relative_to(copy)
             assert read_json(copy / file) == read_json(whole / file)
     return [line for job in status.jobs.values() for line in job.replaced]
+
+
+def test_a_job_that_was_killed_when_all_was_written_counts_all_agents(copy: Path, study):
+    """Killed after its last file and before its status said so."""
+    job = study.jobs[0]
+    assert run_job(copy, job) == "done"
+    status = read_status(copy).jobs[job.id]
+    assert status.agent == status.num_agents == len(job.seeds)
 
 
 def truncate(path: Path) -> None:

@@ -47,6 +47,8 @@ def run_job(path: str | Path, job: Job) -> str:
                 report.tell(stage=stage, agent=0)
                 report.beat()
                 work(directory, job, report)
+            # A stage that was done before its process was killed has counted nothing now.
+            report.tell(agent=len(job.seeds))
         return read_job_status(status_path).state
 
 
