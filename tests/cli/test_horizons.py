@@ -123,7 +123,7 @@ def test_a_program_of_another_machine_is_not_refuted(run, capsys, tmp_path):
     assert check(tmp_path / "other.json", agent, "--rerun", "--json") == 3
     found = json.loads(capsys.readouterr().out)
     notes = {s["name"]: s["note"] for s in found["statements"] if s["part"] == "compiled"}
-    assert notes["merge"] == "here: the memories are the same: no"
+    assert notes["merge"] == "here: the memories are the same: never"
     assert notes["distance"] == "the same here, by another program"
 
 
