@@ -1,9 +1,10 @@
 """The trusted kernel: balls that hold what they should, the agent's map, the rule of proof.
 
 What is proved holds of the network on the real numbers, and of every program that computes its
-formulas with + - * right to 2^-23 of each result (binary32 has 2^-24), sums in any order, fused or
-not, tanh and σ right to 2^-20, and no number above 2^100. Assumed: IEEE binary64 rounded to
-nearest, NumPy's tanh right to 2^-48, its matrix products sums of products in some order.
+formulas with + - * right to 2^-23 of each result (binary32 has 2^-24), sums of products in any
+order, fused or not, and what is added to them last; tanh and σ right to 2^-20, no number above
+2^100. Assumed: IEEE binary64 rounded to nearest, NumPy's tanh right to 2^-48, its matrix products
+sums of products in some order.
 """
 
 import dataclasses
