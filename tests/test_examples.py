@@ -29,7 +29,8 @@ def test_trained_agents_last_as_long_as_their_readme_says(run, tmp_path, capsys)
     said = capsys.readouterr().out
     assert ("LASTS FOR EVER" in said) == ("| every length |" in row)
     with pytest.raises(SystemExit) as checked:
-        main(["check", f"{tmp_path}/seed-1.json", f"{run.parent}/agents/seed-1.safetensors"])
+        agent = f"{run.parent}/agents/seed-1.safetensors"
+        main(["check", "--rerun", f"{tmp_path}/seed-1.json", agent])
     assert checked.value.code == 0
     main(["evaluate", str(run.parent), "--lengths", "2:1e6", "--out", str(tmp_path / "out")])
     assert (tmp_path / "out" / "evaluation.parquet").exists()

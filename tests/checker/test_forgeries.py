@@ -135,7 +135,8 @@ def test_a_proof_of_another_program_contradicts_a_claim_about_bits(honest, tmp_p
     """Also where nothing of the compiled program can be run."""
     certificate, agent = honest
     program = {name: "x" for name in ("remanence", "jax", "jaxlib", "backend", "processor")}
-    claims = certificate["portable"] | {"program": {"name": "compiled", **program}}
+    program |= {"name": "compiled", "backend": "cpu"}
+    claims = certificate["portable"] | {"program": program}
     forged = certificate | {"compiled": claims | {"solved": FIRST_150_000}}
     verdict, found = judge(forged, agent, tmp_path)
     assert (verdict, found["compiled.solved"]) == ("refuted", "refuted")
