@@ -28,8 +28,8 @@ def test_trained_agents_last_as_long_as_their_readme_says(run, tmp_path, capsys)
     main(["certify", str(run.parent), "--out", str(tmp_path)])
     said = capsys.readouterr().out
     assert ("LASTS FOR EVER" in said) == ("| every length |" in row)
+    agent = f"{run.parent}/agents/seed-1.safetensors"
     with pytest.raises(SystemExit) as checked:
-        agent = f"{run.parent}/agents/seed-1.safetensors"
         main(["check", "--rerun", f"{tmp_path}/seed-1.json", agent])
     assert checked.value.code == 0
     main(["evaluate", str(run.parent), "--lengths", "2:1e6", "--out", str(tmp_path / "out")])
