@@ -16,8 +16,9 @@ from _record import write_record
 from rich.console import Console
 from rich.table import Table
 
+from remanence.certificates import find_compiled
 from remanence.envs import make
-from remanence.evaluation import evaluate, find_compiled
+from remanence.evaluation import evaluate
 from remanence.networks import Agent, make_architecture
 from remanence.training import change_config, get_preset, keep_compiled_programs, train
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file
 
-from remanence.evaluation import hash_policy
+from remanence.certificates import hash_policy
 from remanence.figures import MODELS
 from remanence.store import read_json
 

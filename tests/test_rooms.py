@@ -15,6 +15,7 @@ LINES = (
     ("study", "figures"),
     ("training",),
     ("evaluation",),
+    ("certificates",),
     ("networks", "dynamics"),
     ("cells", "envs", "store", "portable"),
     ("errors", "_typing", "_keys", "_words", "_registry", "_gymnasium_plugin"),

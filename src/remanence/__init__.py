@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from remanence import (
         cells,
+        certificates,
         checker,
         dynamics,
         envs,
@@ -31,6 +32,7 @@ __version__ = version("remanence")
 __all__ = [
     "__version__",
     "cells",
+    "certificates",
     "checker",
     "dynamics",
     "envs",

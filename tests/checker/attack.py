@@ -26,13 +26,14 @@ import tyro
 
 from benchmarks._record import write_record
 from remanence import checker, envs
+from remanence.certificates import Certificate, Findings, LengthSet, certify
 from remanence.envs import AbstractEnvironment
-from remanence.evaluation import Certificate, Findings, LengthSet, certify, evaluate
+from remanence.evaluation import evaluate
 from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.portable import PortablePolicy
 from remanence.store import name_leaves, save_arrays
-from tests.evaluation import high_precision as precise
-from tests.evaluation.agents import CELLS, make_agent
+from tests.certificates import high_precision as precise
+from tests.certificates.agents import CELLS, make_agent
 
 EVERY_LENGTH = {"listed": 1, "period": 1, "runs": [[1, 1]]}
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"

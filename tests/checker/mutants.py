@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from remanence.evaluation import LengthSet
+from remanence.certificates import LengthSet
 
 Path = tuple[str | int, ...]
 WORDS = (

@@ -13,7 +13,7 @@ from remanence.checker._weights import take_policy
 from remanence.networks import Architecture, make_policy
 from remanence.portable import PortablePolicy
 from remanence.store import name_leaves
-from tests.evaluation import high_precision as precise
+from tests.certificates import high_precision as precise
 
 CELLS = (*precise.NUM_GATES, "hybrid")
 SHAPES = {

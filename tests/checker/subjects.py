@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from remanence import envs
 from remanence.networks import Agent
+from tests.certificates import high_precision as precise
+from tests.certificates.agents import make_agent, solve_by_hand
 from tests.checker.attack import load_walker
-from tests.evaluation import high_precision as precise
-from tests.evaluation.agents import make_agent, solve_by_hand
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
 TRAINED = ("gru", "brc", "nbrc", "mingru", "bmru")

@@ -13,8 +13,8 @@ import pytest
 
 import remanence.checker
 from remanence import checker, envs
-from remanence.evaluation import certify
-from tests.evaluation.agents import make_agent, solve_by_hand
+from remanence.certificates import certify
+from tests.certificates.agents import make_agent, solve_by_hand
 
 ROOT = Path(__file__).parents[2]
 # Nothing is imported but the standard library, NumPy and the folder.

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from remanence import checker, envs
-from remanence.evaluation import certify
+from remanence.certificates import certify
+from tests.certificates import high_precision as precise
+from tests.certificates.agents import make_agent
 from tests.checker.attack import KINDS, Options, attack, load_walker
-from tests.evaluation import high_precision as precise
-from tests.evaluation.agents import make_agent
 
 ENV = envs.make("tmaze")
 

@@ -15,8 +15,8 @@ from remanence import checker
 from remanence.checker import _lengths
 from remanence.checker._weights import hash_policy, take_policy
 from remanence.store import load_arrays, save_arrays
-from tests.evaluation import high_precision as precise
-from tests.evaluation import proofs
+from tests.certificates import high_precision as precise
+from tests.certificates import proofs
 
 EVER = {"listed": 1, "period": 1, "runs": [[1, 1]]}
 

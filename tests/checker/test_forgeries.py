@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import pytest
 
 from remanence import checker, envs
-from remanence.evaluation import certify
+from remanence.certificates import certify
 from remanence.networks import Agent
+from tests.certificates import high_precision as precise
+from tests.certificates.agents import solve_by_hand
 from tests.checker.attack import load_walker
-from tests.evaluation import high_precision as precise
-from tests.evaluation.agents import solve_by_hand
 
 ROOT = Path(__file__).parents[2]
 EVERY = {"listed": 1, "period": 1, "runs": [[1, 1]]}

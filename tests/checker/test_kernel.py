@@ -17,9 +17,9 @@ from remanence.checker import _kernel as kernel
 from remanence.checker._kernel import Ball, Policy, Region, UndecidedError
 from remanence.checker._weights import find_discrete
 from remanence.portable import _arithmetic as portable
+from tests.certificates import high_precision as precise
+from tests.certificates import proofs
 from tests.checker.programs import SHAPES, Subject, step_compiled
-from tests.evaluation import high_precision as precise
-from tests.evaluation import proofs
 
 BITS = 400
 COUNT = 24  # numbers in a ball

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence import checker, envs
+from remanence.certificates import certify, find_compiled, find_portable
 from remanence.checker import _check
-from remanence.evaluation import certify, find_compiled, find_portable
 from remanence.networks import Agent
 from tests.checker.mutants import list_mutants, list_paths, replace, twist
 from tests.checker.subjects import SUBJECTS, make_subject

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from remanence import envs
+from remanence.certificates import _certify, find_portable
 from remanence.checker import _lengths
 from remanence.checker._findings import find
 from remanence.checker._orbits import Machine
 from remanence.checker._program import Program
 from remanence.checker._weights import take_policy
-from remanence.evaluation import _certify, find_portable
 from remanence.store import name_leaves
-from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
-from tests.evaluation.automata import DOWN, LEFT, RIGHT, UP, Automaton
+from tests.certificates.agents import CELLS, make_agent, solve_by_hand
+from tests.certificates.automata import DOWN, LEFT, RIGHT, UP, Automaton
 
 FACTORS = (None, 1, 2, 3, 10)
 NUM_LENGTHS = 60

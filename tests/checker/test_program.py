@@ -11,8 +11,8 @@ import pytest
 
 from remanence.checker import _program
 from remanence.portable import _arithmetic as portable
+from tests.certificates import high_precision as precise
 from tests.checker.programs import SHAPES, Subject
-from tests.evaluation import high_precision as precise
 
 DTYPES = (np.float32, np.float64)
 NUM_STEPS = 300

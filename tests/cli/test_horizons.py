@@ -17,7 +17,7 @@ from remanence.networks import Agent, read_origin
 from remanence.store import load_arrays, read_table, save_arrays
 from remanence.training import PPOConfig, RunDirectory
 from remanence.training._run import describe_run
-from tests.evaluation.agents import solve_by_hand
+from tests.certificates.agents import solve_by_hand
 
 ENV = envs.make("tmaze")
 

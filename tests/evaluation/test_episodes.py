@@ -10,7 +10,7 @@ from remanence._keys import derive_key
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import evaluate
 from remanence.evaluation._episodes import _add, run_episodes
-from tests.evaluation.agents import make_agent, solve_by_hand
+from tests.certificates.agents import make_agent, solve_by_hand
 
 TREE = envs.make("lookup-tree-maze", num_mazes=(1, 3), length=(1, 2))
 

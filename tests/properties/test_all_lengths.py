@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence.evaluation._course import chart_course, find_optimal, find_solved
-from remanence.evaluation._itinerary import Itinerary
-from tests.evaluation.automata import Automaton, play
+from remanence.certificates._course import chart_course, find_optimal, find_solved
+from remanence.certificates._itinerary import Itinerary
+from tests.certificates.automata import Automaton, play
 
 NUM_LENGTHS = 40
 BUDGET = 20_000

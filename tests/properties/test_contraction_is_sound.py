@@ -15,15 +15,15 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from remanence import envs
+from remanence.certificates import find_portable
+from remanence.certificates._contraction import Contraction
+from remanence.certificates._intervals import UndecidedError
 from remanence.checker import CertificateError
 from remanence.checker import _kernel as kernel
-from remanence.evaluation import find_portable
-from remanence.evaluation._contraction import Contraction
-from remanence.evaluation._intervals import UndecidedError
 from remanence.store import name_leaves
-from tests.evaluation import high_precision as precise
-from tests.evaluation import proofs
-from tests.evaluation.agents import make_agent
+from tests.certificates import high_precision as precise
+from tests.certificates import proofs
+from tests.certificates.agents import make_agent
 
 NUM_LENGTHS = 120
 CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")

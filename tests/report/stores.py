@@ -9,7 +9,7 @@ import numpy as np
 from remanence import envs
 from remanence.networks import Agent
 from remanence.store import write_json, write_table
-from tests.evaluation.agents import make_agent
+from tests.certificates.agents import make_agent
 
 SEEDS = [1, 2, 3, 4, 5, 6]
 LENGTHS = [2, 3, 30, 100, 1000]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence.evaluation import LengthSet
+from remanence.certificates import LengthSet
 from remanence.figures import select_rows
 from remanence.report import derive_tables, read_records
 from remanence.report._states import choose_typical

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from remanence.certificates import BUDGET, Certificate, certify, explain, headline
 from remanence.cli._agents import find_home, load_agents
 from remanence.cli._progress import show_count
-from remanence.evaluation import BUDGET, Certificate, certify, explain, headline
 from remanence.training import keep_compiled_programs
 
 MOST_TOLD = 2

@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 
 from remanence import checker, envs
-from remanence.evaluation import BUDGET, find_compiled
+from remanence.certificates import BUDGET, find_compiled
 from remanence.networks import Agent
 
 

@@ -13,14 +13,9 @@ from rich.table import Table
 
 from remanence.cli._agents import find_home, load_agents
 from remanence.cli._progress import show_count
+from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import (
-    Evaluation,
-    evaluate,
-    measure_stability,
-    name_stability,
-    space_lengths,
-)
+from remanence.evaluation import Evaluation, evaluate, measure_stability, name_stability
 from remanence.store import write_table
 from remanence.training import keep_compiled_programs
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.envs._corridor import ACTION_NAMES as ACTION_NAMES
 from remanence.envs._environment import AbstractEnvironment as AbstractEnvironment
 from remanence.envs._environment import Script as Script
+from remanence.envs._growth import space_lengths as space_lengths
 from remanence.envs._lookup_tree_maze import LookupTreeMaze as LookupTreeMaze
 from remanence.envs._lookup_tree_maze import LookupTreeMazeParams as LookupTreeMazeParams
 from remanence.envs._lookup_tree_maze import LookupTreeMazeState as LookupTreeMazeState

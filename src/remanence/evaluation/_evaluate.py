@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from remanence._keys import derive_key
+from remanence.certificates import GOALS, ExactEpisodes
 from remanence.envs import (
     AbstractEnvironment,
     LookupTreeMaze,
@@ -16,12 +17,11 @@ from remanence.envs import (
     PreviousAction,
     TMaze,
     TMazeParams,
+    space_lengths,
 )
 from remanence.errors import InvalidOptionError
 from remanence.evaluation._episodes import Episodes, run_episodes
-from remanence.evaluation._exact import ExactEpisodes, space_lengths
-from remanence.evaluation._walker import GOALS, check_fits
-from remanence.networks import Agent
+from remanence.networks import Agent, check_fits
 
 MAZE_COUNTS = (10, 100, 1_000, 10_000)
 FEWEST_EPISODES = 100

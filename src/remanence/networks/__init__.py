@@ -6,6 +6,7 @@ from remanence.networks._agent import read_origin as read_origin
 from remanence.networks._architecture import ARCHITECTURES as ARCHITECTURES
 from remanence.networks._architecture import Architecture as Architecture
 from remanence.networks._architecture import make_architecture as make_architecture
+from remanence.networks._fit import check_fits as check_fits
 from remanence.networks._network import Network as Network
 from remanence.networks._network import make_policy as make_policy
 from remanence.networks._network import make_value as make_value

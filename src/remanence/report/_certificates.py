@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remanence.evaluation import LengthSet
+from remanence.certificates import LengthSet
 
 
 def describe_certificate(certificate: Mapping[str, Any]) -> dict[str, str]:

@@ -13,8 +13,8 @@ import jax
 import numpy as np
 
 from remanence import cells
+from remanence.certificates import read_certificate
 from remanence.errors import RemanenceError, StoreError
-from remanence.evaluation import read_certificate
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.report._certificates import describe_certificate
 from remanence.store import read_table

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from remanence.evaluation import LengthSet
+from remanence.certificates import LengthSet
 from remanence.figures import Columns, Tables, keep_rows, select_rows
 from remanence.report._records import IDENTITY, Records
 

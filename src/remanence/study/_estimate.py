@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from remanence.evaluation import BUDGET
+from remanence.certificates import BUDGET
 from remanence.study._plan import Job
 from remanence.study._status import DONE, FAILED, RUNNING, STAGES, JobStatus, StudyStatus
 from remanence.training import count_cores, get_preset

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from remanence import envs
+from remanence.certificates import hash_policy, identify_environment, read_certificate
 from remanence.errors import StoreError
-from remanence.evaluation import hash_policy, identify_environment, read_certificate
 from remanence.networks import read_agent
 from remanence.store import locate_difference, read_table
 from remanence.study._directory import StudyDirectory

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from remanence.evaluation import certify, evaluate, measure_stability, read_certificate
+from remanence.certificates import certify, read_certificate
+from remanence.evaluation import evaluate, measure_stability
 from remanence.store import hold_directory, set_aside, write_table
 from remanence.study._directory import StudyDirectory
 from remanence.study._inspection import (

@@ -7,8 +7,9 @@ from typing import Any
 
 from remanence import envs
 from remanence.cells import registry as cell_registry
+from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import BUDGET, LONGEST
+from remanence.evaluation import LONGEST
 from remanence.networks import ARCHITECTURES, Architecture, make_architecture
 from remanence.training import (
     LARGEST_SEED,

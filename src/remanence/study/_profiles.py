@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from remanence._registry import check_options
+from remanence.certificates import BUDGET
+from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
-from remanence.evaluation import BUDGET, LONGEST, space_lengths
+from remanence.evaluation import LONGEST
 from remanence.study._plan import PLAIN_NETWORK, Job, Study, is_whole, name_job
 from remanence.training import LARGEST_SEED, MOST_SEEDS
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from remanence.certificates import Horizons, LengthSet
 from remanence.dynamics import VAA
-from remanence.evaluation import Horizons, LengthSet, name_stability
+from remanence.evaluation import name_stability
 
 Columns = dict[str, np.ndarray]
 Row = dict[str, Any]

@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Mapping
 
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._course import find_deviation
-from remanence.evaluation._itinerary import NEVER, Ending, Itinerary
-from remanence.evaluation._walker import ARMS, LEFT
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._course import find_deviation
+from remanence.certificates._itinerary import NEVER, Ending, Itinerary
+from remanence.certificates._walker import ARMS, LEFT
 
 FORGETS = "forgets"
 WRONG_ARM = "wrong arm"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.evaluation import LengthSet
+from remanence.certificates import LengthSet
 
 LONG = 200
 

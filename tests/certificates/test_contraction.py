@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from remanence import cells, envs
+from remanence.certificates import _contraction as contraction
 from remanence.checker._kernel import UndecidedError
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import _contraction as contraction
 from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.store import name_leaves, save_arrays
-from tests.evaluation import high_precision as precise
-from tests.evaluation.proofs import (
+from tests.certificates import high_precision as precise
+from tests.certificates.proofs import (
     EVER,
     assert_true,
     derive_in_kernel,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from remanence.evaluation._intervals import (
+from remanence.certificates._intervals import (
     SMALLEST,
     Interval,
     UndecidedError,

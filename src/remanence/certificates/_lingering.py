@@ -8,8 +8,8 @@ import dataclasses
 
 import numpy as np
 
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._walker import ENDLESS, AbstractWalker, Spot, Trace
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._walker import ENDLESS, AbstractWalker, Spot, Trace
 
 FIRST_STEPS = 16
 

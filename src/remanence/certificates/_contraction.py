@@ -13,9 +13,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from remanence.envs import AbstractEnvironment, describe
-from remanence.errors import InvalidOptionError
-from remanence.evaluation._enclosures import (
+from remanence.certificates._enclosures import (
     UNKNOWN,
     Evidence,
     Region,
@@ -28,9 +26,11 @@ from remanence.evaluation._enclosures import (
     judge_floats,
     map_region,
 )
-from remanence.evaluation._interval_policy import GOAL_ARMS, Policy
-from remanence.evaluation._intervals import UndecidedError
-from remanence.evaluation._lengths import LengthSet
+from remanence.certificates._interval_policy import GOAL_ARMS, Policy
+from remanence.certificates._intervals import UndecidedError
+from remanence.certificates._lengths import LengthSet
+from remanence.envs import AbstractEnvironment, describe
+from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 from remanence.store import name_leaves
 

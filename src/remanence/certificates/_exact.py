@@ -1,12 +1,10 @@
 """Greedy episodes of a T-maze, exactly: stepped plainly, or fast-forwarded to the same end."""
 
-import numpy as np
-
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._itinerary import NEVER, Ending, Itinerary
+from remanence.certificates._walker import GOALS, TAPE_ROWS, AbstractWalker, Spot, Walker
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._itinerary import NEVER, Ending, Itinerary
-from remanence.evaluation._walker import GOALS, TAPE_ROWS, AbstractWalker, Spot, Walker
 from remanence.networks import Agent
 
 UNLIMITED_BUDGET = 10_000_000
@@ -55,12 +53,3 @@ def step_plainly(walker: AbstractWalker, goal: int, length: int, limit: int) -> 
             return Ending(trace.arm, num_steps)
         spot = spot._replace(position=int(trace.positions[-1]), memory=trace.memories[-1])
     return NEVER
-
-
-def space_lengths(shortest: int = 2, longest: int = 10**6, per_decade: int = 10) -> list[int]:
-    """Whole lengths at equal distances on a logarithmic scale, both ends included."""
-    if not 1 <= shortest <= longest:
-        received, remedy = f"{shortest}:{longest}", "use 1 or more, the shortest first"
-        raise InvalidOptionError("lengths", received, remedy)
-    num = 1 + max(1, round(per_decade * np.log10(longest / shortest)))
-    return np.unique(np.round(np.geomspace(shortest, longest, num)).astype(int)).tolist()

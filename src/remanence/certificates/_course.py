@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._itinerary import Itinerary
-from remanence.evaluation._lengths import MOST_LISTED, LengthSet
-from remanence.evaluation._orbit import Closure
-from remanence.evaluation._walker import ARMS, RIGHT
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._lengths import MOST_LISTED, LengthSet
+from remanence.certificates._orbit import Closure
+from remanence.certificates._walker import ARMS, RIGHT
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator
 
-from remanence.evaluation import _failures
-from remanence.evaluation._certify import Certificate, Findings
-from remanence.evaluation._failures import FORGETS, NAMES, STEPS_BACK, WRONG_ARM, Failure
-from remanence.evaluation._theory import TOLERANCE
+from remanence.certificates import _failures
+from remanence.certificates._certify import Certificate, Findings
+from remanence.certificates._failures import FORGETS, NAMES, STEPS_BACK, WRONG_ARM, Failure
+from remanence.certificates._theory import TOLERANCE
 
 
 def headline(certificate: Certificate) -> str:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from remanence.evaluation._arrivals import Arrivals, Undecided, find_arrivals, list_arrivals
-from remanence.evaluation._lingering import Response, respond
-from remanence.evaluation._orbit import Orbit
-from remanence.evaluation._walker import ARMS, AbstractWalker, Spot
+from remanence.certificates._arrivals import Arrivals, Undecided, find_arrivals, list_arrivals
+from remanence.certificates._lingering import Response, respond
+from remanence.certificates._orbit import Orbit
+from remanence.certificates._walker import ARMS, AbstractWalker, Spot
 
 
 class Ending(NamedTuple):

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from remanence.envs import AbstractEnvironment, PreviousAction
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._walker import (
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._walker import (
     ARMS,
     LEFT,
     RIGHT,
@@ -16,6 +15,7 @@ from remanence.evaluation._walker import (
     Trace,
     check_walkable,
 )
+from remanence.envs import AbstractEnvironment, PreviousAction
 from remanence.networks import Agent
 
 NUM_ACTIONS = 4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from remanence.evaluation._arrivals import Undecided
+from remanence.certificates._arrivals import Undecided
 
 MOST_LISTED = 10_000_000
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from remanence.certificates._contraction import Contraction, search_proof
+from remanence.certificates._enclosures import Evidence, Region, derive_lengths
+from remanence.certificates._interval_policy import Policy
+from remanence.certificates._lengths import LengthSet
 from remanence.checker import _certificates
 from remanence.checker._check import Proof, derive
 from remanence.checker._kernel import Policy as Kernel
 from remanence.checker._weights import find_discrete, take_policy
-from remanence.evaluation._contraction import Contraction, search_proof
-from remanence.evaluation._enclosures import Evidence, Region, derive_lengths
-from remanence.evaluation._interval_policy import Policy
-from remanence.evaluation._lengths import LengthSet
-from tests.evaluation import high_precision as precise
+from tests.certificates import high_precision as precise
 
 EVER = LengthSet(np.ones(1, bool), 1)
 

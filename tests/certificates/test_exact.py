@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from remanence import envs
+from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._walker import ENDLESS, Spot, Walker, _compile_tape
+from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import evaluate, space_lengths
-from remanence.evaluation._itinerary import Itinerary
-from remanence.evaluation._walker import ENDLESS, Spot, Walker, _compile_tape
-from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
+from remanence.evaluation import evaluate
+from tests.certificates.agents import CELLS, make_agent, solve_by_hand
 
 LENGTHS = [*range(1, 30), 100, 333]
 SEEDS = range(4)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence.evaluation._enclosures import NO, UNKNOWN, YES, Region, judge, map_region
-from remanence.evaluation._interval_policy import Policy
-from remanence.evaluation._intervals import Interval, UndecidedError
+from remanence.certificates._enclosures import NO, UNKNOWN, YES, Region, judge, map_region
+from remanence.certificates._interval_policy import Policy
+from remanence.certificates._intervals import Interval, UndecidedError
 from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.store import name_leaves
-from tests.evaluation import high_precision as precise
-from tests.evaluation import proofs
+from tests.certificates import high_precision as precise
+from tests.certificates import proofs
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 pairs = st.tuples(numbers, numbers).map(sorted)

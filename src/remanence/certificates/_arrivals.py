@@ -9,8 +9,8 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
-from remanence.evaluation._orbit import Orbit
-from remanence.evaluation._walker import LEFT, RIGHT
+from remanence.certificates._orbit import Orbit
+from remanence.certificates._walker import LEFT, RIGHT
 
 MOST_STEPS = 2**25
 

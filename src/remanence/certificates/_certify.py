@@ -18,17 +18,15 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from remanence.envs import AbstractEnvironment, describe
-from remanence.errors import InvalidOptionError
-from remanence.evaluation._arrivals import Undecided
-from remanence.evaluation._contraction import Contraction, prove_contraction
-from remanence.evaluation._course import chart_course, find_optimal, find_solved
-from remanence.evaluation._failures import Failure, explain_loss, explain_waste
-from remanence.evaluation._itinerary import Itinerary
-from remanence.evaluation._lengths import LengthSet
-from remanence.evaluation._orbit import Closure
-from remanence.evaluation._portable_walker import PortableWalker
-from remanence.evaluation._theory import (
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._contraction import Contraction, prove_contraction
+from remanence.certificates._course import chart_course, find_optimal, find_solved
+from remanence.certificates._failures import Failure, explain_loss, explain_waste
+from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._lengths import LengthSet
+from remanence.certificates._orbit import Closure
+from remanence.certificates._portable_walker import PortableWalker
+from remanence.certificates._theory import (
     Condition,
     Multistability,
     check_compatible,
@@ -37,7 +35,9 @@ from remanence.evaluation._theory import (
     find_merge,
     measure_distance,
 )
-from remanence.evaluation._walker import GOALS, AbstractWalker, Walker
+from remanence.certificates._walker import GOALS, AbstractWalker, Walker
+from remanence.envs import AbstractEnvironment, describe
+from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 from remanence.portable import UnportableError
 from remanence.store import describe_machine, name_leaves, write_json

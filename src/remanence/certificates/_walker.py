@@ -24,7 +24,7 @@ from remanence.envs import (
     TMazeState,
 )
 from remanence.errors import InvalidOptionError
-from remanence.networks import Agent
+from remanence.networks import Agent, check_fits
 
 TAPE_ROWS = 1024
 RIGHT, UP, LEFT, DOWN = range(len(ACTION_NAMES))
@@ -230,19 +230,6 @@ def check_walkable(agent: Agent, environment: AbstractEnvironment) -> None:
         remedy = "exact horizons are for the T-maze, with or without the previous action"
         raise InvalidOptionError("env", type(inner).__name__, remedy)
     check_fits(agent, environment)
-
-
-def check_fits(agent: Agent, environment: AbstractEnvironment) -> None:
-    """Raise unless the agent sees as many numbers as the environment shows, and acts as it may."""
-    received = (agent.policy.observation_size, len(agent.policy.output.weight))
-    wanted = (environment.observation_size, environment.num_actions)
-    if received != wanted:
-        remedy = f"use the environment it was trained on; this one has {wanted}"
-        raise InvalidOptionError("agent (observation size, number of actions)", received, remedy)
-    precision = agent.policy.output.weight.dtype
-    if precision not in (np.float32, jax.dtypes.canonicalize_dtype(np.float64)):
-        remedy = "use float32; or float64, under jax.enable_x64"
-        raise InvalidOptionError("agent's precision", str(precision), remedy)
 
 
 def _place(environment: AbstractEnvironment, walk: Walk) -> Any:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from remanence.certificates._certify import FORMAT, KIND
 from remanence.errors import StoreError
-from remanence.evaluation._certify import FORMAT, KIND
 from remanence.store import read_json
 
 

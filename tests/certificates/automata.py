@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from remanence.evaluation._walker import AbstractWalker, Spot, Trace
+from remanence.certificates._walker import AbstractWalker, Spot, Trace
 
 RIGHT, UP, LEFT, DOWN = range(4)
 

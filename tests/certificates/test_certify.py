@@ -8,14 +8,15 @@ import pytest
 
 from remanence import checker, envs
 from remanence.cells import BMRU, MinGRU
+from remanence.certificates import certify, explain, find_compiled, headline
+from remanence.certificates._arrivals import list_arrivals
+from remanence.certificates._course import chart_course
+from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._walker import Walker
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import certify, evaluate, explain, find_compiled, headline
-from remanence.evaluation._arrivals import list_arrivals
-from remanence.evaluation._course import chart_course
-from remanence.evaluation._itinerary import Itinerary
-from remanence.evaluation._walker import Walker
-from tests.evaluation.agents import CELLS, make_agent, solve_by_hand
-from tests.evaluation.automata import DOWN, RIGHT, UP, Automaton
+from remanence.evaluation import evaluate
+from tests.certificates.agents import CELLS, make_agent, solve_by_hand
+from tests.certificates.automata import DOWN, RIGHT, UP, Automaton
 
 ENV = envs.make("tmaze")
 
@@ -269,7 +270,7 @@ def test_a_long_orbit_is_walked_once_for_all_lengths(monkeypatch):
     """An agent may remember for a hundred thousand steps; all lengths then share one list."""
     calls = []
     monkeypatch.setattr(
-        "remanence.evaluation._itinerary.list_arrivals",
+        "remanence.certificates._itinerary.list_arrivals",
         lambda actions: calls.append(len(actions)) or list_arrivals(actions),
     )
     ring = [((memory + 1) % 500, RIGHT) for memory in range(500)]

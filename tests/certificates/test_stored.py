@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from remanence import envs
+from remanence.certificates import certify, read_certificate
 from remanence.errors import StoreError
-from remanence.evaluation import certify, read_certificate
-from tests.evaluation.agents import solve_by_hand
+from tests.certificates.agents import solve_by_hand
 
 
 def test_the_present_format_is_read_as_it_is(tmp_path: Path):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remanence.evaluation._walker import ENDLESS, TAPE_ROWS, AbstractWalker, Memories, Spot, Trace
+from remanence.certificates._walker import ENDLESS, TAPE_ROWS, AbstractWalker, Memories, Spot, Trace
 
 FIRST_STEPS = 64
 KEPT_BLOCKS = 64

@@ -2,13 +2,13 @@
 
 import pytest
 
-from remanence.evaluation import _arrivals
-from remanence.evaluation._course import find_deviation
-from remanence.evaluation._exact import step_plainly
-from remanence.evaluation._failures import explain_loss, explain_waste
-from remanence.evaluation._itinerary import Itinerary
-from remanence.evaluation._wording import _locate as locate
-from tests.evaluation.automata import DOWN, LEFT, RIGHT, UP, Automaton
+from remanence.certificates import _arrivals
+from remanence.certificates._course import find_deviation
+from remanence.certificates._exact import step_plainly
+from remanence.certificates._failures import explain_loss, explain_waste
+from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._wording import _locate as locate
+from tests.certificates.automata import DOWN, LEFT, RIGHT, UP, Automaton
 
 BUDGET = 10_000
 

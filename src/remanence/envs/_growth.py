@@ -1,0 +1,14 @@
+"""What grows in an environment while its task stays the same: a length, a number, a delay."""
+
+import numpy as np
+
+from remanence.errors import InvalidOptionError
+
+
+def space_lengths(shortest: int = 2, longest: int = 10**6, per_decade: int = 10) -> list[int]:
+    """Whole lengths at equal distances on a logarithmic scale, both ends included."""
+    if not 1 <= shortest <= longest:
+        received, remedy = f"{shortest}:{longest}", "use 1 or more, the shortest first"
+        raise InvalidOptionError("lengths", received, remedy)
+    num = 1 + max(1, round(per_decade * np.log10(longest / shortest)))
+    return np.unique(np.round(np.geomspace(shortest, longest, num)).astype(int)).tolist()
