@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from remanence.certificates._itinerary import Itinerary
+from remanence.dynamics import TOLERANCE
 
-TOLERANCE = 1e-4  # states that are nearer to each other are the same but for rounding
 OPEN_STEPS = 4096  # of an orbit that did not close within the budget, so many are looked at
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from remanence.certificates import _failures
 from remanence.certificates._certify import Certificate, Findings
 from remanence.certificates._failures import FORGETS, NAMES, STEPS_BACK, WRONG_ARM, Failure
-from remanence.certificates._theory import TOLERANCE
+from remanence.dynamics import TOLERANCE
 
 
 def headline(certificate: Certificate) -> str:

@@ -28,6 +28,7 @@ from remanence.dynamics._orbits import find_orbits as find_orbits
 from remanence.dynamics._orbits import iterate as iterate
 from remanence.dynamics._orbits import list_cycle as list_cycle
 from remanence.dynamics._spectrum import PrecisionWarning as PrecisionWarning
+from remanence.dynamics._vaa import TOLERANCE as TOLERANCE
 from remanence.dynamics._vaa import VAA as VAA
 from remanence.dynamics._vaa import SaturationWarning as SaturationWarning
 from remanence.dynamics._vaa import compute_vaa as compute_vaa

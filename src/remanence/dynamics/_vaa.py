@@ -18,6 +18,8 @@ from remanence.errors import InvalidOptionError
 # The longest time over which two cycles are compared before the limit is called unknown.
 LONGEST_COMPARISON_STEPS = 100_000
 
+TOLERANCE = 1e-4  # states that are nearer to each other are the same but for rounding
+
 
 class SaturationWarning(UserWarning):
     """In float32 another number of states would seem to last.
@@ -53,7 +55,7 @@ def compute_vaa(
     starts: Starts,
     *,
     num_steps: int = 10_000,
-    tolerance: float = 1e-4,
+    tolerance: float = TOLERANCE,
     budget: int = 100_000,
     compare_float32: bool = True,
     step32: Step | None = None,

@@ -7,12 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from remanence.certificates._theory import TOLERANCE
-from remanence.certificates._walker import check_fits
-from remanence.dynamics import VAA, IdleMap, compute_vaa, idle_map
+from remanence.dynamics import TOLERANCE, VAA, IdleMap, compute_vaa, idle_map
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
-from remanence.networks import Agent
+from remanence.networks import Agent, check_fits
 
 NUM_STEPS = 10_000
 
