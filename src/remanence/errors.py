@@ -40,6 +40,17 @@ class MissingDependencyError(RemanenceError, ImportError):
         )
 
 
+class PluginError(RemanenceError, ImportError):
+    """Code that was to plug in cannot be imported."""
+
+    def __init__(self, source: str, cause: Exception):
+        told = f"{type(cause).__name__}: {cause}"
+        super().__init__(
+            f"{source} cannot be imported ({told}). Give a Python file, such as my_task.py, or the "
+            "name of an installed module, and see that it runs by itself."
+        )
+
+
 class StoreError(RemanenceError, OSError):
     """A file or directory cannot be read or written as it should; nothing there was changed."""
 

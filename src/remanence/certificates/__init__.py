@@ -13,5 +13,6 @@ from remanence.certificates._exact import ExactEpisodes as ExactEpisodes
 from remanence.certificates._lengths import LengthSet as LengthSet
 from remanence.certificates._stored import read_certificate as read_certificate
 from remanence.certificates._walker import GOALS as GOALS
+from remanence.certificates._walker import can_certify as can_certify
 from remanence.certificates._wording import explain as explain
 from remanence.certificates._wording import headline as headline

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from importlib.metadata import version
 
 import tyro
 from rich.console import Console
@@ -36,14 +37,19 @@ COMMANDS = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:
+        print(f"remanence {version('remanence')}")
+        return
     command = tyro.extras.subcommand_cli_from_dict(
         COMMANDS,
         prog="remanence",
-        description="Tells whether an agent's memory lasts.",
-        args=arguments,
+        description="Tells whether an agent's memory lasts. `remanence --version` tells which "
+        "version this is; every command has a --help of its own.",
+        args=words,
     )
     try:
-        command.run(Console())
+        command.execute(Console())
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)

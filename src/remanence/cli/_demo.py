@@ -11,6 +11,7 @@ from rich.table import Table
 
 from remanence import envs
 from remanence.cells import registry as cell_registry
+from remanence.cli._command import Command
 from remanence.cli._episodes import OPTIMAL, Agent, Episode, make_agent, play_episode
 from remanence.cli._play import show_state, summarize
 
@@ -22,7 +23,7 @@ SHOWN: dict[str, dict[str, Any]] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Demo:
+class Demo(Command):
     """Play both environments with an untrained agent of every cell, and with an optimal one."""
 
     seed: int = 0

@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence import envs
+from remanence.cli._command import Command
 from remanence.cli._episodes import Agent, Episode, make_agent, play_episode
 from remanence.cli._options import parse_options
 
 
 @dataclasses.dataclass(frozen=True)
-class Play:
+class Play(Command):
     """Play one episode and show every step: what the agent sees, does and gets.
 
     Example: remanence play lookup-tree-maze --agent optimal --set num_mazes=3 length=2

@@ -8,11 +8,12 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from remanence.cli._command import Command
 from remanence.training import keep_compiled_programs
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Report(Command):
     """Write what a study found as one HTML file that opens without network.
 
     It holds what was run, every figure, the paper's claims beside ours, certificates and

@@ -17,7 +17,8 @@ from rich.table import Table
 from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
-from remanence.cli._options import parse_options, parse_seeds
+from remanence.cli._command import Command
+from remanence.cli._options import parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
@@ -33,14 +34,15 @@ from remanence.training import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Train:
+class Train(Command):
     """Train agents by recurrent PPO, one for each seed, all in one program.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
 
     preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
-    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree."""
+    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree; or
+    the name of a preset or an environment of your own (see --import)."""
     cell: str = "gru"
     """The recurrent cell: gru, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
@@ -78,6 +80,8 @@ class Train:
                 resume=self.resume,
                 batching=self.batching,
                 checkpoint_every=self.checkpoint_every,
+                labels={"preset": self.preset, "network": preset.architecture},
+                command=read_command(),
                 on_iteration=show,
                 should_stop=stops,
             )
@@ -107,7 +111,7 @@ def apply_changes(
     network_options = {k: v for k, v in changes.items() if k in network_names}
     config_options = {k: v for k, v in changes.items() if k in config_names}
     return (
-        envs.make(preset.environment, **{**preset.environment_options, **env_options}),
+        preset.make_environment(**env_options),
         make_architecture(preset.architecture, cell=cell, **network_options),
         change_config(preset.config, config_options),
     )

@@ -3,11 +3,10 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from remanence._registry import check_options
-from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence._registry import Registry, check_options
+from remanence.errors import InvalidOptionError
 
 # Far beyond any network that could be trained here, and small enough to count what it would take.
 MOST_UNITS = 1_000_000
@@ -109,24 +108,17 @@ def holds_options(found: Any) -> bool:
     )
 
 
-# The three networks of the paper's appendix "Training Procedure and Hyperparameters".
-ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
-    {
-        "tmaze": Architecture(),
-        "deep-mingru": Architecture(
-            cell="mingru", state_size=128, num_layers=4, encoder=(128,), head=(64, 16), skip=True
-        ),
-        "lookup-tree": Architecture(
-            state_size=128, encoder=(128,), head=(64, 16), skip=True, dropout=0.1
-        ),
-    }
+architectures: Registry[Architecture] = Registry("architecture")
+register_architecture = architectures.register
+
+register_architecture("small", Architecture())
+register_architecture(
+    "wide", Architecture(state_size=128, encoder=(128,), head=(64, 16), skip=True, dropout=0.1)
 )
 
 
 def make_architecture(name: str, **changes: Any) -> Architecture:
-    """One of the paper's architectures, with any of its fields changed: `cell="bmru"`."""
-    if name not in ARCHITECTURES:
-        raise UnknownNameError("architecture", name, ARCHITECTURES)
+    """The architecture of that name, with any of its fields changed: `cell="bmru"`."""
     fields = [field.name for field in dataclasses.fields(Architecture)]
     check_options("architecture", changes, fields)
-    return dataclasses.replace(ARCHITECTURES[name], **changes)
+    return dataclasses.replace(architectures[name], **changes)

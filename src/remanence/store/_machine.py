@@ -1,10 +1,25 @@
-"""The machine that a record was made on."""
+"""What a record was made by, and on which machine."""
 
+import datetime
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
+
+
+def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
+    """Versions, Python, time, and the command line that a record was made by, if it was by one."""
+    return {
+        "command": None if command is None else list(command),
+        "versions": {name: version(name) for name in _VERSIONED},
+        "python": platform.python_version(),
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
 
 
 def find_commit() -> str:
