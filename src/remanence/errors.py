@@ -40,6 +40,16 @@ class MissingDependencyError(RemanenceError, ImportError):
         )
 
 
+class MissingMethodError(RemanenceError, NotImplementedError):
+    """An environment of the user's own lacks a method that something asks it for."""
+
+    def __init__(self, owner: str, method: str, need: str):
+        super().__init__(
+            f"{owner} does not define {method}, {need}: "
+            f"write it as `remanence.envs.AbstractEnvironment.{method}` describes it."
+        )
+
+
 class StoreError(RemanenceError, OSError):
     """A file or directory cannot be read or written as it should; nothing there was changed."""
 
