@@ -48,6 +48,15 @@ class PluginError(RemanenceError, ImportError):
         super().__init__(
             f"{source} cannot be imported ({told}). Give a Python file, such as my_task.py, or the "
             "name of an installed module, and see that it runs by itself."
+
+
+class MissingMethodError(RemanenceError, NotImplementedError):
+    """An environment of the user's own lacks a method that something asks it for."""
+
+    def __init__(self, owner: str, method: str, need: str):
+        super().__init__(
+            f"{owner} does not define {method}, {need}: "
+            f"write it as `remanence.envs.AbstractEnvironment.{method}` describes it."
         )
 
 

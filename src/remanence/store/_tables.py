@@ -209,7 +209,7 @@ def _check(name: str, column: np.ndarray) -> np.ndarray:
 def _simplify(column: np.ndarray) -> np.ndarray:
     if not np.ma.is_masked(column):
         return np.ma.getdata(column)
-    return column.filled(np.nan) if np.issubdtype(column.dtype, np.floating) else column
+    return np.ma.filled(column, np.nan) if np.issubdtype(column.dtype, np.floating) else column
 
 
 def _digest(columns: Mapping[str, np.ndarray]) -> str:

@@ -33,7 +33,7 @@ class Preset:
     environment: str
     environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     architecture: str = "small"
-    config: PPOConfig = PPOConfig()
+    config: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     costs: Mapping[str, Cost] = dataclasses.field(default_factory=dict)
 
     def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
