@@ -22,6 +22,14 @@ class Architecture:
     `skip`, the encoder's output is added to the last cell's and a ReLU follows. Dropout, where its
     rate is not 0, follows every layer but the last (the cells count as one, the sum as another),
     and is on in updates only.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="bmru", state_size=4, head=[8])
+    >>> networks.Architecture.from_json(architecture.to_json()) == architecture
+    True
+    >>> networks.Architecture(state_size=0)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: state_size = 0 is not possible: use whole numbers ...
     """
 
     cell: str = "gru"
@@ -80,13 +88,13 @@ class Architecture:
             )
 
     def to_json(self) -> str:
-        """The description as JSON text."""
+        """The description as JSON text, an object of its fields."""
         fields = dataclasses.asdict(self) | {"cell_options": dict(self.cell_options)}
         return json.dumps(fields, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "Architecture":
-        """Read what `to_json` wrote."""
+        """The architecture that `to_json` wrote; fields that are left out have their defaults."""
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
@@ -124,7 +132,14 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
 
 
 def make_architecture(name: str, **changes: Any) -> Architecture:
-    """One of the paper's architectures, with any of its fields changed: `cell="bmru"`."""
+    """One of the paper's architectures, with any of its fields changed.
+
+    >>> from remanence import networks
+    >>> sorted(networks.ARCHITECTURES)
+    ['deep-mingru', 'lookup-tree', 'tmaze']
+    >>> networks.make_architecture("tmaze", cell="bmru").cell
+    'bmru'
+    """
     if name not in ARCHITECTURES:
         raise UnknownNameError("architecture", name, ARCHITECTURES)
     fields = [field.name for field in dataclasses.fields(Architecture)]
