@@ -21,7 +21,17 @@ _REMEDY = "restore it from a copy, or remove it and run again what wrote it"
 
 
 def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of equal length as one Parquet file, with a digest of what is in them."""
+    """Write columns of equal length as one Parquet file, with a digest of what is in them.
+
+    Columns are vectors of numbers, truth values or words.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> columns = {"cell": np.array(["gru", "bmru"]), "vaa": np.array([0.5, 1.0])}
+    >>> store.write_table(Path("runs.parquet"), columns)
+    >>> {name: column.tolist() for name, column in store.read_table(Path("runs.parquet")).items()}
+    {'cell': ['gru', 'bmru'], 'vaa': [0.5, 1.0]}
+    """
     import duckdb  # slow to import, and needed by few
 
     columns = {name: _check(name, column) for name, column in columns.items()}
@@ -42,7 +52,16 @@ def write_table(path: Path, columns: Mapping[str, np.ndarray]) -> None:
 
 
 def read_table(path: Path) -> dict[str, np.ndarray]:
-    """The columns of a Parquet file; a missing number reads as NaN, as which it was written."""
+    """The columns of a Parquet file; a missing number reads as NaN, as which it was written.
+
+    A file whose digest is not that of its contents is refused; one from elsewhere has none.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_table(Path("runs.parquet"), {"vaa": np.array([0.5, np.nan])})
+    >>> store.read_table(Path("runs.parquet"))
+    {'vaa': array([0.5, nan])}
+    """
     import duckdb
 
     if not path.exists():
@@ -65,6 +84,11 @@ def seal_rows(query: str) -> "duckdb.DuckDBPyRelation":
 
     What is asked of them may so come from anyone: a condition in SQL could otherwise read every
     file that its user can.
+
+    >>> from remanence import store
+    >>> rows = store.seal_rows("select unnest([1, 2, 3]) as length")
+    >>> rows.filter("length > 1").fetchall()
+    [(2,), (3,)]
     """
     import duckdb
 
@@ -77,7 +101,15 @@ def seal_rows(query: str) -> "duckdb.DuckDBPyRelation":
 
 
 def write_rows(path: Path, rows: "duckdb.DuckDBPyRelation") -> None:
-    """Write rows, sealed or not, as a Parquet file; what is null stays null."""
+    """Write rows, sealed or not, as a Parquet file; what is null stays null.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> rows = store.seal_rows("select unnest([1, 2, 3]) as length").filter("length > 1")
+    >>> store.write_rows(Path("long.parquet"), rows)
+    >>> store.read_table(Path("long.parquet"))["length"].tolist()
+    [2, 3]
+    """
     import duckdb
 
     columns = rows.fetchnumpy()
@@ -102,12 +134,25 @@ def write_rows(path: Path, rows: "duckdb.DuckDBPyRelation") -> None:
 
 
 def scan_table(path: Path) -> str:
-    """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of."""
+    """What SQL reads a Parquet file by: this one, whatever its path may look like a pattern of.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_table(Path("runs[1].parquet"), {"vaa": np.array([0.5, 1.0])})
+    >>> rows = store.seal_rows(f"from {store.scan_table(Path('runs[1].parquet'))}")
+    >>> rows.filter("vaa > 0.5").fetchall()
+    [(1.0,)]
+    """
     return f"read_parquet({_name(path, glob.escape)}, hive_partitioning = false)"
 
 
 def quote(text: str) -> str:
-    """A text as SQL has it."""
+    """A text as SQL has it.
+
+    >>> from remanence import store
+    >>> print(store.quote("the run's"))
+    'the run''s'
+    """
     return "'" + text.replace("'", "''") + "'"
 
 
