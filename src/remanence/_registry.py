@@ -21,7 +21,14 @@ class Registry(Generic[Entry]):
         self._older_names: dict[str, str] = {}
 
     def register(self, name: str, entry: Entry) -> Entry:
-        """Make `entry` known as `name` everywhere; names are lower case and used once."""
+        """Make `entry` known as `name` everywhere, and return it; names are lower case, used once.
+
+        >>> from remanence import cells
+        >>> _ = cells.register("my-cell", cells.GRU)
+        >>> cells.make("my-cell", 1, 2, key=jax.random.key(0)).state_size
+        2
+        >>> cells.registry.unregister("my-cell")
+        """
         if not name or name != name.lower() or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidOptionError(
                 "name", name, "use lower-case letters, digits, '-' and '_' alone"

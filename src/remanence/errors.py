@@ -48,6 +48,7 @@ class PluginError(RemanenceError, ImportError):
         super().__init__(
             f"{source} cannot be imported ({told}). Give a Python file, such as my_task.py, or the "
             "name of an installed module, and see that it runs by itself."
+        )
 
 
 class MissingMethodError(RemanenceError, NotImplementedError):

@@ -4,8 +4,8 @@ import os
 import threading
 from pathlib import Path
 
-import jax.numpy as jnp
 import duckdb
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from safetensors.numpy import save_file

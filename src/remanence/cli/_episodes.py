@@ -54,7 +54,7 @@ def make_agent(name: str, environment: AbstractEnvironment, seed: int) -> Agent:
     if name not in cell_registry:
         raise UnknownNameError("agent", name, [OPTIMAL, *cell_registry])
     # Halves need an even number of units; the T-maze network has five.
-    architecture = make_architecture("tmaze", cell=name, state_size=6 if name == "hybrid" else 5)
+    architecture = make_architecture("small", cell=name, state_size=6 if name == "hybrid" else 5)
     policy = make_policy(
         architecture,
         environment.observation_size,

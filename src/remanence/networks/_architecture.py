@@ -21,6 +21,14 @@ class Architecture:
     `skip`, the encoder's output is added to the last cell's and a ReLU follows. Dropout, where its
     rate is not 0, follows every layer but the last (the cells count as one, the sum as another),
     and is on in updates only.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="bmru", state_size=4, head=[8])
+    >>> networks.Architecture.from_json(architecture.to_json()) == architecture
+    True
+    >>> networks.Architecture(state_size=0)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: state_size = 0 is not possible: use whole numbers ...
     """
 
     cell: str = "gru"
@@ -79,13 +87,13 @@ class Architecture:
             )
 
     def to_json(self) -> str:
-        """The description as JSON text."""
+        """The description as JSON text, an object of its fields."""
         fields = dataclasses.asdict(self) | {"cell_options": dict(self.cell_options)}
         return json.dumps(fields, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "Architecture":
-        """Read what `to_json` wrote."""
+        """The architecture that `to_json` wrote; fields that are left out have their defaults."""
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
@@ -118,7 +126,12 @@ register_architecture(
 
 
 def make_architecture(name: str, **changes: Any) -> Architecture:
-    """The architecture of that name, with any of its fields changed: `cell="bmru"`."""
+    """The architecture of that name, with any of its fields changed.
+
+    >>> from remanence import networks
+    >>> networks.make_architecture("small", cell="bmru").cell
+    'bmru'
+    """
     fields = [field.name for field in dataclasses.fields(Architecture)]
     check_options("architecture", changes, fields)
     return dataclasses.replace(architectures[name], **changes)

@@ -26,6 +26,10 @@ def find_commit() -> str:
     """The commit of the checkout that this code runs from, marked if it was changed since.
 
     Empty where there is no checkout, or git: there the version says it all.
+
+    >>> from remanence import store
+    >>> store.find_commit()  # such as '0123456789ab-dirty'
+    '...'
     """
     # A virtual environment may be inside of somebody else's checkout.
     tracked = _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
@@ -45,7 +49,12 @@ def _ask_git(*arguments: str) -> str:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, cores and memory, and nothing that names a person or a place."""
+    """Processor, cores and memory, and nothing that names a person or a place.
+
+    >>> from remanence import store
+    >>> sorted(store.describe_machine())
+    ['cores', 'cpu', 'memory_gib']
+    """
     model = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():

@@ -25,7 +25,15 @@ def write_table(
 ) -> None:
     """Write columns of equal length as one Parquet file, with a digest of what is in them.
 
-    What a masked array masks becomes null. `about` is kept in the file beside the columns.
+    Columns are vectors of numbers, truth values or words. What a masked array masks, and what is
+    NaN, becomes null. `about` is kept in the file beside the columns.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> columns = {"cell": np.array(["gru", "bmru"]), "vaa": np.array([0.5, 1.0])}
+    >>> store.write_table(Path("runs.parquet"), columns)
+    >>> {name: column.tolist() for name, column in store.read_table(Path("runs.parquet")).items()}
+    {'cell': ['gru', 'bmru'], 'vaa': [0.5, 1.0]}
     """
     columns = {name: _check(name, column) for name, column in columns.items()}
     notes = {**(about or {}), _DIGEST: _digest(columns)}
@@ -35,7 +43,14 @@ def write_table(
 def read_table(path: Path) -> dict[str, np.ndarray]:
     """The columns of a Parquet file.
 
-    Null is masked in columns of whole numbers, truth values and words, and NaN in others.
+    Null is masked in columns of whole numbers, truth values and words, and NaN in others. A file
+    whose digest is not that of its contents is refused; one from elsewhere has none.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_table(Path("runs.parquet"), {"vaa": np.array([0.5, np.nan])})
+    >>> store.read_table(Path("runs.parquet"))
+    {'vaa': array([0.5, nan])}
     """
     import duckdb
 
@@ -55,7 +70,14 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """What a Parquet file was written with as `about`; nothing for a file from elsewhere."""
+    """What a Parquet file was written with as `about`; nothing for a file from elsewhere.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_table(Path("runs.parquet"), {"vaa": np.array([0.5])}, {"weights": "of GRUs"})
+    >>> store.read_about(Path("runs.parquet"))
+    {'weights': 'of GRUs'}
+    """
     import duckdb
 
     try:
@@ -74,6 +96,11 @@ def seal_tables(
     Each table is given in parts, which may lack columns that others have. What is asked of the
     rows may so come from anyone: a condition in SQL could otherwise read every file that its user
     can.
+
+    >>> from remanence import store
+    >>> parts = [{"seed": np.array([1, 2])}, {"seed": np.array([3])}]
+    >>> store.seal_tables({"agents": parts}, "from agents").filter("seed > 1").fetchall()
+    [(2,), (3,)]
     """
     import duckdb
 
@@ -97,7 +124,15 @@ def seal_tables(
 
 
 def write_rows(path: Path, rows: "duckdb.DuckDBPyRelation") -> None:
-    """Write rows, sealed or not, as a Parquet file; what is null stays null."""
+    """Write rows, sealed or not, as a Parquet file; what is null stays null.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> rows = store.seal_tables({"agents": [{"seed": np.array([1, 2])}]}, "from agents")
+    >>> store.write_rows(Path("agents.parquet"), rows)
+    >>> store.read_table(Path("agents.parquet"))["seed"].tolist()
+    [1, 2]
+    """
     _write_columns(path, rows.fetchnumpy(), dict(zip(rows.columns, rows.types, strict=True)), {})
 
 
