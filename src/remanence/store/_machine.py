@@ -13,7 +13,12 @@ _VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy"
 
 
 def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
-    """Versions, Python, time, and the command line that a record was made by, if it was by one."""
+    """Versions, Python, time, and the command line that a record was made by, if it was by one.
+
+    >>> from remanence import store
+    >>> store.describe_process(["remanence", "train"])["command"]
+    ['remanence', 'train']
+    """
     return {
         "command": None if command is None else list(command),
         "versions": {name: version(name) for name in _VERSIONED},
