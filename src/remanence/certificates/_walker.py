@@ -225,10 +225,10 @@ def run_tape(
 
 def check_walkable(agent: Agent, environment: AbstractEnvironment) -> None:
     """Raise unless this is an agent of a T-maze."""
-    inner = environment.inner if isinstance(environment, PreviousAction) else environment
-    if not isinstance(inner, TMaze):
+    maze = environment.unwrapped
+    if not isinstance(maze, TMaze):
         remedy = "exact horizons are for the T-maze, with or without the previous action"
-        raise InvalidOptionError("env", type(inner).__name__, remedy)
+        raise InvalidOptionError("env", type(maze).__name__, remedy)
     check_fits(agent, environment)
 
 
