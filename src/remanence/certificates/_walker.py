@@ -225,15 +225,14 @@ def run_tape(
 
 def can_certify(environment: AbstractEnvironment) -> bool:
     """Whether certificates and exact episodes are to be had in an environment."""
-    inner = environment.inner if isinstance(environment, PreviousAction) else environment
-    return isinstance(inner, TMaze)
+    return isinstance(environment.unwrapped, TMaze)
 
 
 def check_walkable(agent: Agent, environment: AbstractEnvironment) -> None:
     """Raise unless this is an agent of a T-maze."""
     if not can_certify(environment):
         remedy = "exact horizons are for the T-maze, with or without the previous action"
-        raise InvalidOptionError("env", type(environment).__name__, remedy)
+        raise InvalidOptionError("env", type(environment.unwrapped).__name__, remedy)
     check_fits(agent, environment)
 
 

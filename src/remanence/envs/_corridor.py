@@ -101,6 +101,13 @@ def out_of_time(time: Integer, limit_factor: Integer, length: Integer) -> Flag:
     return (limit_factor > 0) & (time >= limit_factor * length)
 
 
+def read_limit(limit_factor: Int[Array, "..."], *sizes: Int[Array, "..."]) -> int | None:
+    """The most steps in any member of a batch, or None if some member has no limit."""
+    if not np.all(limit_factor):
+        return None
+    return int(np.max(limit_factor)) * math.prod(int(np.max(size)) for size in sizes)
+
+
 def read_range(option: str, value: Any) -> tuple[Int[Array, "..."], Int[Array, "..."]]:
     """Both ends of an option that is one number or a pair (low, high), each 1 or more.
 

@@ -76,6 +76,11 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         """What the agent sees of a state."""
 
     @property
+    def unwrapped(self) -> "AbstractEnvironment":
+        """The environment itself, inside whatever is wrapped around it."""
+        return self
+
+    @property
     def default_params(self) -> Params:
         return self.params_class()
 
@@ -196,7 +201,8 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         """What of a state, apart from the time that is left, decides what follows.
 
         A greedy agent that comes back to the same memory in the same situation repeats itself for
-        ever. None where that is not known: such an agent then goes on until its time is over.
+        ever, and is taken to earn nothing more. None where that is not known: such an agent goes on
+        until its time is over.
         """
         del state
         return None

@@ -5,7 +5,6 @@ by the current maze's length, and the number of mazes takes every integer of its
 """
 
 import dataclasses
-import math
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -116,8 +115,7 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         return corridor.read_ends(params.num_mazes_low, params.num_mazes_high)
 
     def time_limit(self, params: LookupTreeMazeParams) -> int | None:
-        sizes = (params.limit_factor, params.num_mazes_high, params.length_high)
-        return math.prod(int(np.max(size)) for size in sizes) or None
+        return corridor.read_limit(params.limit_factor, params.num_mazes_high, params.length_high)
 
     def start(self, key: Key, params: LookupTreeMazeParams) -> LookupTreeMazeState:
         seed = seed_from(key)

@@ -35,6 +35,10 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
     inner: AbstractEnvironment
 
     @property
+    def unwrapped(self) -> AbstractEnvironment:
+        return self.inner.unwrapped
+
+    @property
     def default_params(self) -> Any:
         return self.inner.default_params
 

@@ -75,7 +75,7 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
         return corridor.read_ends(params.length_low, params.length_high)
 
     def time_limit(self, params: TMazeParams) -> int | None:
-        return int(np.max(params.limit_factor)) * int(np.max(params.length_high)) or None
+        return corridor.read_limit(params.limit_factor, params.length_high)
 
     def start(self, key: Key, params: TMazeParams) -> TMazeState:
         length_word, goal_word = words_from(key)

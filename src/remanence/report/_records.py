@@ -104,9 +104,7 @@ def explain(path: Path, what: str, error: Exception) -> str:
     return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
 
 
-def _read_all(
-    path: Path, entries: Sequence[RunEntry], table: str, problems: list[str]
-) -> Columns:
+def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: list[str]) -> Columns:
     """A table of all runs, with the columns that all of them have."""
     parts = []
     for entry in entries:
