@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "remanence"
 
 LINES = (
     ("cli",),
+    ("papers",),
     ("report", "explorer", "checker"),
     ("study", "figures"),
     ("training",),

@@ -16,7 +16,7 @@ from remanence.training import LARGEST_SEED, MOST_SEEDS
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
 _LISTS = ("seeds", "lengths")
-_PROFILES = Path(__file__).parent / "profiles"
+_PROFILES = Path(__file__).parents[1] / "papers" / "multistability" / "profiles"
 _STUDY_KEYS = ("name", "profile", "note", "lengths", "trainings")
 _TRAINING_KEYS = (
     "presets",
