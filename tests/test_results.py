@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from remanence.certificates import hash_policy
-from remanence.figures import MODELS
+from remanence.papers.multistability._looks import MODELS
 from remanence.store import read_json
 
 ROOT = Path(__file__).parents[1]

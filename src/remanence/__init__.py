@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         evaluation,
         figures,
         networks,
+        papers,
         portable,
         report,
         store,
@@ -40,6 +41,7 @@ __all__ = [
     "evaluation",
     "figures",
     "networks",
+    "papers",
     "portable",
     "report",
     "store",
@@ -49,6 +51,8 @@ __all__ = [
 
 if importlib.util.find_spec("gymnasium") is not None:
     importlib.import_module("remanence._gymnasium_plugin")
+# Papers make their experiments known, which are loaded when they are asked for.
+importlib.import_module("remanence.papers")
 
 
 def __getattr__(name: str) -> Any:

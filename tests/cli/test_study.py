@@ -167,7 +167,7 @@ def test_what_a_user_wrote_is_printed_as_it_is(tmp_path, capsys, monkeypatch):
     path.write_text(PROFILE.replace("Too small", "[/docs] [red]"))
     main(["reproduce", "tmaze", "--profile", str(path), "--dry-run"])
     assert "[/docs] [red]" in capsys.readouterr().out
-    written = _page.Report(Path("a[/b].html"), {}, ())
+    written = _page.WrittenReport(Path("a[/b].html"), {}, ())
     monkeypatch.setattr(report, "write_report", lambda study, out: written)
     main(["report", str(tmp_path)])
     assert "a[/b].html" in capsys.readouterr().out

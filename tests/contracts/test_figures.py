@@ -1,4 +1,4 @@
-"""What every registered figure keeps to."""
+"""What every figure of every registered experiment keeps to."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -6,15 +6,21 @@ import pytest
 from matplotlib.text import Text
 
 from remanence.errors import InvalidOptionError
-from remanence.figures import count_rows, draw_figure, registry, save_figure, select_rows
-from tests.figures.tables import make_tables
+from remanence.figures import count_rows, draw_figure, save_figure
+from remanence.report import experiments, find_experiment
+from tests.papers.multistability.tmaze.tables import make_tables, select_training
 
 TABLES = make_tables()
+FIGURES = {
+    f"{experiment}-{name}": figure
+    for experiment in (*experiments, "any-study")
+    for name, figure in find_experiment(experiment).figures.items()
+}
 
 
-@pytest.fixture(scope="module", params=list(registry))
+@pytest.fixture(scope="module", params=list(FIGURES))
 def drawn(request):
-    return request.param, draw_figure(request.param, TABLES)
+    return request.param, draw_figure(FIGURES[request.param], TABLES)
 
 
 def test_is_written_as_png_and_svg(drawn, tmp_path):
@@ -36,9 +42,9 @@ def test_fits_on_a_printed_page_in_legible_letters(drawn):
 
 def test_nothing_is_cut_off_at_the_edges(drawn):
     name, figure = drawn
-    alone = {key: select_rows(table, preset="tmaze-short") for key, table in TABLES.items()}
+    alone = select_training(TABLES, "tmaze-short")
     # A study of one training has fewer panels, and the same words to find room for.
-    for it in (figure, draw_figure(name, alone)) if registry[name].needs else (figure,):
+    for it in (figure, draw_figure(FIGURES[name], alone)) if FIGURES[name].needs else (figure,):
         it.draw_without_rendering()
         width, height = it.bbox.size
         for part in [*it.legends, *(title for axes in it.axes for title in (axes.title,))]:
@@ -58,7 +64,7 @@ def test_axes_say_what_they_show(drawn):
 
 def test_has_a_title_and_a_caption(drawn):
     name, _ = drawn
-    entry = registry[name]
+    entry = FIGURES[name]
     assert entry.title
     assert not entry.title.endswith(".")
     assert entry.caption.endswith(".")
@@ -67,8 +73,8 @@ def test_has_a_title_and_a_caption(drawn):
 
 def test_needs_what_it_says_it_needs(drawn):
     name, _ = drawn
-    for need in registry[name].needs:
+    for need in FIGURES[name].needs:
         empty = {column: values[:0] for column, values in TABLES[need].items()}
         assert count_rows(empty) == 0
         with pytest.raises(InvalidOptionError, match=need):
-            draw_figure(name, {**TABLES, need: empty})
+            draw_figure(FIGURES[name], {**TABLES, need: empty})

@@ -23,7 +23,9 @@ def pull_apart(state):
 
 
 def test_returns_are_a_line_for_each_agent_in_the_colour_of_its_stability():
-    figure = draw_returns(SUMMARY, {1: "bistable", 2: "monostable"}, title="GRU")
+    levels = {"best": 4.0, "by chance": 1.95, "nothing": 0.0, "next to nothing": -0.1}
+    kinds = {1: "bistable", 2: "monostable"}
+    figure = draw_returns(SUMMARY, kinds, title="GRU", label="how long it is", levels=levels)
     (axes,) = figure.axes
     lines = {line.get_label(): line for line in axes.lines}
     for agent in (1, 2):
@@ -33,8 +35,9 @@ def test_returns_are_a_line_for_each_agent_in_the_colour_of_its_stability():
         np.testing.assert_array_equal(line.get_ydata(), SUMMARY["return"][members])
     assert lines["agent 1"].get_color() != lines["agent 2"].get_color()
     texts = {text.get_text() for text in axes.texts}
-    assert {"1 of 2", "optimal", "coin flip"} <= texts
-    assert axes.get_xlabel()
+    # What would be written over another name is not written.
+    assert texts == {"1 of 2", "best", "by chance", "nothing"}
+    assert axes.get_xlabel() == "how long it is"
     assert axes.get_ylabel()
 
 

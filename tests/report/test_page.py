@@ -1,6 +1,7 @@
 """The report as a file: whole, alone, and there even if the study is not."""
 
 import base64
+import dataclasses
 import json
 import re
 import shutil
@@ -10,14 +11,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from remanence._registry import Registry
 from remanence.cli import main
-from remanence.figures import StudyFigure, registry
-from remanence.report import _page, claims, write_report
+from remanence.figures import StudyFigure
+from remanence.report import _page, find_experiment, write_report
 from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
 VOID = {"meta", "img", "br"}
+CLAIMS = find_experiment("tmaze").claims
+FIGURES = find_experiment("tmaze").figures
 
 
 class Page(HTMLParser):
@@ -47,12 +49,14 @@ class Page(HTMLParser):
 @pytest.fixture(autouse=True)
 def few_figures(monkeypatch):
     """Only figures that are drawn from the store; the contract tests draw all."""
-    fewer: Registry[StudyFigure] = Registry("figure")
-    for name in registry:
-        if registry[name].needs:
-            fewer.register(name, registry[name])
-    monkeypatch.setattr(_page, "registry", fewer)
-    return list(fewer)
+    return keep_figures(monkeypatch, {it: figure for it, figure in FIGURES.items() if figure.needs})
+
+
+def keep_figures(monkeypatch, figures):
+    """Let the experiment have these figures alone."""
+    changed = dataclasses.replace(find_experiment("tmaze"), figures=figures)
+    monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
+    return list(figures)
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +72,7 @@ def study(whole, tmp_path):
 
 @pytest.fixture
 def one_figure(monkeypatch):
-    fewer: Registry[StudyFigure] = Registry("figure")
-    fewer.register("learning", registry["learning"])
-    monkeypatch.setattr(_page, "registry", fewer)
+    keep_figures(monkeypatch, {"learning": FIGURES["learning"]})
 
 
 def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
@@ -83,20 +85,23 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     assert outside == []
     assert not re.search(r"url\(|@import|<script|<link", text)
     images = [it for it in page.references if it.startswith("data:")]
-    assert len(images) == len(few_figures)
+    # Nobody has recorded orbits in this study.
+    assert "There are no states in this study." in page.text
+    drawn = [name for name in few_figures if name != "transients"]
+    assert len(images) == len(drawn)
     for image in images:
         svg = ElementTree.fromstring(base64.b64decode(image.partition(",")[2]))
         assert svg.tag.endswith("svg")
-    for name in claims:
-        assert claims[name].sentence in page.text
+    for name in CLAIMS:
+        assert CLAIMS[name].sentence in page.text
     assert "remanence reproduce <tmaze>" in page.text
     assert text.count("<td>every length</td>") == 2 * (4 + 6 + 6)
     assert sorted(it.name for it in (report.path.parent / "figures").iterdir()) == sorted(
-        f"{name}.{suffix}" for name in few_figures for suffix in ("png", "svg")
+        f"{name}.{suffix}" for name in drawn for suffix in ("png", "svg")
     )
     listed = (report.path.parent / "claims.md").read_text().splitlines()[2:]
-    assert len(listed) == len(list(claims))
-    for row, name in zip(listed, claims, strict=True):
+    assert len(listed) == len(CLAIMS)
+    for row, name in zip(listed, CLAIMS, strict=True):
         assert re.sub(r"\\[|]", "", row).count("|") == 5
         assert row.endswith(f"| **{report.findings[name].verdict}** |")
 
@@ -114,9 +119,6 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     for table in ("evaluations", "stability", "certificates"):
         (study / table / "tmaze-long-bmru.parquet").unlink()
     (study / "evaluations" / "tmaze-short-bmru.parquet").write_bytes(b"torn")
-    for seed in SEEDS:
-        agent = study / "runs" / "tmaze-long-gru" / "agents" / f"seed-{seed}.safetensors"
-        agent.write_bytes(b"torn")
     report = write_report(study)
     page = Page(report.path.read_text())
     assert page.open == []
@@ -124,9 +126,9 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     assert "MemoryError: no room" in page.text
     assert "tmaze-long-bmru: no evaluations, no stability, no certificates." in page.text
     assert "tmaze-short-bmru: no evaluations (" in page.text
-    assert "tmaze-long-gru: no states of seed 2 (" in page.text
-    # Learning curves of all four jobs are still there, and so is a figure of each kind.
-    assert sum(it.startswith("data:") for it in page.references) == 6
+    assert "There are no parallelizable outcomes in this study." in page.text
+    # What the GRUs do is still there, and learning curves of all four jobs.
+    assert sum(it.startswith("data:") for it in page.references) == 4
 
 
 def test_what_is_not_settled_is_told(study, one_figure):
@@ -149,18 +151,15 @@ def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):
     report = write_report(tmp_path / "study")
     page = Page(report.path.read_text())
     assert page.text.count("Not drawn.") == len(few_figures)
-    assert report.count_verdicts()["not tested at this size"] == len(list(claims))
+    assert report.count_verdicts()["not tested at this size"] == len(CLAIMS)
 
 
 def test_a_figure_that_fails_does_not_stop_the_others(study, monkeypatch):
     def fail(tables):
         raise ZeroDivisionError("in a figure of somebody's own")
 
-    figures: Registry[StudyFigure] = Registry("figure")
-    figures.register("broken", StudyFigure(fail, (), "Broken", "Never drawn."))
-    figures.register("learning", registry["learning"])
-    monkeypatch.setattr(_page, "registry", figures)
-    monkeypatch.setattr(_page, "draw_figure", lambda name, tables: figures[name].draw(tables))
+    broken = StudyFigure(fail, (), "Broken", "Never drawn.")
+    keep_figures(monkeypatch, {"broken": broken, "learning": FIGURES["learning"]})
     report = write_report(study)
     page = Page(report.path.read_text())
     assert "ZeroDivisionError: in a figure of somebody's own" in page.text
@@ -171,7 +170,7 @@ def test_command_writes_the_report_and_tells_verdicts(study, tmp_path, capsys, o
     main(["report", str(study), "--out", str(tmp_path / "page.html"), "--json"])
     told = json.loads(capsys.readouterr().out)
     assert told["out"] == str(tmp_path / "page.html")
-    assert set(told["findings"]) == set(claims)
+    assert set(told["findings"]) == set(CLAIMS)
     assert told["findings"]["bmru-everywhere"]["verdict"] == "agrees"
     main(["report", str(study), "--out", str(tmp_path / "page.html")])
     assert "claims: agrees" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from rich.table import Table
 from remanence.cli._agents import open_agents
 from remanence.cli._command import Command
 from remanence.cli._progress import show_count
-from remanence.envs import space_lengths
+from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import Evaluation
 from remanence.study import AgentGroup, evaluate_agents, measure_agents, stages
@@ -97,11 +97,15 @@ def _draw(path: Path, env: Any, evaluation: Evaluation, stability: dict[int, str
     figure = draw_returns(
         evaluation.summarize(),
         stability,
-        axis=evaluation.axis,
-        label=environment.growth.label,
+        label=_label(environment),
         levels=environment.levels(params),
     )
     save_figure(figure, path)
+
+
+def _label(environment: AbstractEnvironment) -> str:
+    """What grows, in words."""
+    return environment.growth.label if environment.growth else ""
 
 
 def _to_json(evaluation: Evaluation, stability: dict[int, str], out: Path) -> dict:
@@ -153,7 +157,7 @@ def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
-        f"\nReturn against {environment.growth.label} ({kind}).\n"
+        f"\nReturn against the {_label(environment)} ({kind}).\n"
         f"{levels}.\nEvery episode is in {out / table}.parquet,\n"
         f"the curves in {out / 'evaluation.png'}."
     )

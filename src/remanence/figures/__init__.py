@@ -1,20 +1,35 @@
-"""Pictures of what is in the store, and of what `remanence.dynamics` finds."""
+"""Pictures of tables, whatever experiment they are of, and of what `remanence.dynamics` finds."""
 
 from remanence.figures._basins import draw_basins as draw_basins
 from remanence.figures._bifurcation import draw_bifurcation as draw_bifurcation
 from remanence.figures._columns import Columns as Columns
 from remanence.figures._columns import Tables as Tables
 from remanence.figures._columns import average_over as average_over
+from remanence.figures._columns import count_agents as count_agents
 from remanence.figures._columns import count_rows as count_rows
 from remanence.figures._columns import keep_rows as keep_rows
 from remanence.figures._columns import select_rows as select_rows
-from remanence.figures._looks import MODELS as MODELS
-from remanence.figures._looks import TRAININGS as TRAININGS
+from remanence.figures._generalization import draw_generalization as draw_generalization
+from remanence.figures._learning import draw_learning as draw_learning
+from remanence.figures._levels import read_levels as read_levels
+from remanence.figures._levels import tabulate_levels as tabulate_levels
+from remanence.figures._looks import STABILITY as STABILITY
+from remanence.figures._looks import Look as Look
+from remanence.figures._looks import Looks as Looks
+from remanence.figures._looks import assign_looks as assign_looks
 from remanence.figures._looks import find_look as find_look
 from remanence.figures._looks import order as order
-from remanence.figures._registry import StudyFigure as StudyFigure
-from remanence.figures._registry import draw_figure as draw_figure
-from remanence.figures._registry import register as register
-from remanence.figures._registry import registry as registry
 from remanence.figures._returns import draw_returns as draw_returns
+from remanence.figures._study_figure import StudyFigure as StudyFigure
+from remanence.figures._study_figure import draw_figure as draw_figure
+from remanence.figures._style import BLUE as BLUE
+from remanence.figures._style import GREEN as GREEN
+from remanence.figures._style import GREY as GREY
+from remanence.figures._style import ORANGE as ORANGE
+from remanence.figures._style import PINK as PINK
+from remanence.figures._style import RED as RED
+from remanence.figures._style import SKY as SKY
+from remanence.figures._style import STYLE as STYLE
+from remanence.figures._style import YELLOW as YELLOW
+from remanence.figures._style import make_figure as make_figure
 from remanence.figures._style import save_figure as save_figure

@@ -1,9 +1,14 @@
-"""How models, trainings and kinds of stability look and are called in every figure."""
+"""How models, trainings and kinds of stability look and are called in figures.
 
-from collections.abc import Iterable
+What is known of stability is the same everywhere; names of models and trainings are an
+experiment's, which hands them in as `Looks`.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from remanence.figures._style import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, YELLOW
+from remanence.figures._style import GREEN, GREY, MARKERS, PALETTE, PINK
 
 
 class Look(NamedTuple):
@@ -14,35 +19,45 @@ class Look(NamedTuple):
     marker: str = "o"
 
 
-MODELS = {
-    "gru": Look("GRU", BLUE, "o"),
-    "brc": Look("BRC", ORANGE, "s"),
-    "nbrc": Look("nBRC", GREEN, "^"),
-    "mingru": Look("minGRU", PINK, "D"),
-    "deep-mingru": Look("deep minGRU", SKY, "P"),
-    "bmru": Look("BMRU", RED, "*"),
-    "hybrid": Look("hybrid", YELLOW, "v"),
-}
-TRAININGS = {
-    "tmaze-short": Look("trained on lengths 1–3", BLUE),
-    "tmaze-long": Look("trained on length 100", ORANGE, "s"),
-}
+@dataclasses.dataclass(frozen=True)
+class Looks:
+    """How an experiment's models and trainings look; names that are not there look plain."""
+
+    models: Mapping[str, Look] = dataclasses.field(default_factory=dict)
+    trainings: Mapping[str, Look] = dataclasses.field(default_factory=dict)
+
+
+# Of stability the marker is the style of a line; "" is where it was not measured.
 STABILITY = {
     "monostable": Look("monostable", PINK, "--"),
     "bistable": Look("bistable", GREEN, "-"),
 }
-CUES = {0: Look("cue up", BLUE, "-"), 1: Look("cue down", RED, "--")}
+EVERY_STABILITY = STABILITY | {
+    "multistable": Look("multistable", GREEN, "-"),
+    "not finite": Look("not finite", GREY, ":"),
+    "": Look("", GREY, "-."),
+}
 
 
-def find_look(looks: dict[str, Look], name: str) -> Look:
+def find_look(looks: Mapping[str, Look], name: str) -> Look:
     """The look of that name, or a plain one for a name that only its user knows."""
     return looks.get(name, Look(name, GREY))
 
 
-def order(names: Iterable[str], looks: dict[str, Look]) -> list[str]:
+def order(names: Iterable[str], looks: Mapping[str, Look]) -> list[str]:
     """Each name once, known ones first and in the order of their looks."""
     known = list(looks)
     return sorted(set(names), key=lambda name: (name not in looks, *_place(known, name)))
+
+
+def assign_looks(names: Iterable[str], looks: Mapping[str, Look]) -> dict[str, Look]:
+    """A look for each name, in order: its own, or else a colour and a marker of its own."""
+    assigned = {}
+    for name in order(names, looks):
+        place = sum(other not in looks for other in assigned)
+        plain = Look(name, PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)])
+        assigned[name] = looks.get(name, plain)
+    return assigned
 
 
 def _place(known: list[str], name: str) -> tuple[int, str]:

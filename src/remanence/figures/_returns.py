@@ -1,4 +1,4 @@
-"""Return against horizon: a line for each agent, coloured by its stability."""
+"""Return against what grows: a line for each agent, coloured by its stability."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,31 +10,38 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from remanence.figures._looks import STABILITY
-from remanence.figures._style import GREY, STYLE, make_figure
+from remanence.figures._levels import limit_returns, mark_levels
+from remanence.figures._looks import EVERY_STABILITY
+from remanence.figures._style import STYLE, make_figure
 
-COLOURS = {name: look.colour for name, look in STABILITY.items()}
-COLOURS |= {"multistable": COLOURS["bistable"], "not finite": GREY}
-MARKS = {4.0: "optimal", 1.95: "coin flip", 0.0: "no arm in time"}
-LABELS = {"length": "length of the maze (cells)", "num_mazes": "number of mazes"}
+COLOURS = {name: look.colour for name, look in EVERY_STABILITY.items()}
+# What an evaluation's summary has besides what grows.
+OTHER_COLUMNS = ("agent", "return", "low", "high", "num_steps", "outcome")
 
 
 def draw_returns(
-    summary: Mapping[str, np.ndarray], stability: Mapping[Any, str], title: str = ""
+    summary: Mapping[str, np.ndarray],
+    stability: Mapping[Any, str],
+    title: str = "",
+    *,
+    label: str | None = None,
+    levels: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Mean return against length, from the columns of an evaluation's summary.
+    """Mean return against what grows, from the columns of an evaluation's summary.
 
-    `stability` names that of each agent. Lines that fall on each other are counted at their end.
+    `stability` names that of each agent, `label` what grows, and `levels` returns that mean
+    something. Lines that fall on each other are counted at their end.
     """
-    axis = next(name for name in LABELS if name in summary)
+    axis = next(name for name in summary if name not in OTHER_COLUMNS)
     with mpl.rc_context(STYLE):
         figure = make_figure()
         axes = figure.add_subplot()
         for agent, kind in stability.items():
             _draw_agent(axes, summary, axis, agent, COLOURS[kind])
-        _mark_levels(axes)
+        limit_returns(axes, summary["return"], levels or {})
+        mark_levels(axes, levels or {}, place=0.0, offset=(3, -9))
         _count_ends(axes, summary, axis, list(stability))
-        axes.set(xscale="log", xlabel=LABELS[axis], ylabel="return", title=title, ylim=(-0.3, 4.3))
+        axes.set(xscale="log", xlabel=label or axis, ylabel="return", title=title)
         _explain_colours(axes, stability)
     return figure
 
@@ -48,20 +55,6 @@ def _draw_agent(
     low, high = summary["low"][members], summary["high"][members]
     if np.any(high > low):
         axes.fill_between(lengths, low, high, color=colour, alpha=0.15, linewidth=0)
-
-
-def _mark_levels(axes: Axes) -> None:
-    for level, name in MARKS.items():
-        axes.axhline(level, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
-        axes.annotate(
-            name,
-            (0, level),
-            xycoords=("axes fraction", "data"),
-            xytext=(3, -9),
-            textcoords="offset points",
-            color=GREY,
-            fontsize=7,
-        )
 
 
 def _count_ends(

@@ -15,6 +15,7 @@ from remanence.store import write_whole
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, RED, YELLOW, GREY = "#56B4E9", "#D55E00", "#F0E442", "#777777"
 PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW)
+MARKERS = ("o", "s", "^", "D", "P", "*", "v")
 
 STYLE: dict[Any, Any] = {
     "font.size": 9,

@@ -1,16 +1,20 @@
-"""One page for people: what a study ran, its figures, the paper's claims beside ours."""
+"""One page for people: what a study found, its figures, claims beside what was found.
+
+What a study is about, an `Experiment` knows, which is registered by name. All but the registry is
+imported when it is first used, since it brings matplotlib.
+"""
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
-from remanence.report._claims import Claim as Claim
-from remanence.report._claims import Finding as Finding
-from remanence.report._claims import claims as claims
-from remanence.report._claims import judge_claims as judge_claims
-from remanence.report._page import write_report as write_report
-from remanence.report._records import Records as Records
-from remanence.report._records import read_records as read_records
-from remanence.report._tables import derive_tables as derive_tables
+from remanence.report._registry import experiments as experiments
 
-# Each section of the paper registers its claims when it is imported, so their order is this one.
-for _section in ("learning", "outcomes", "stability", "long", "parallelizable", "deep"):
-    importlib.import_module(f"remanence.report._claims_{_section}")
+if TYPE_CHECKING:
+    from remanence.report._public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    # A private name is that of a module.
+    if not name.startswith("_"):
+        return getattr(importlib.import_module("remanence.report._public"), name)
+    raise AttributeError(f"module 'remanence.report' has no attribute {name!r}")

@@ -23,7 +23,7 @@ def describe_certificate(certificate: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _show_failure(compiled: Mapping[str, Any]) -> str:
-    """Where it first takes no right arm in time; if nowhere, where it first wastes a step."""
+    """Where it is first not right in time; if nowhere, where it first wastes a step."""
     failure, waste = (compiled["failures"][name] for name in ("solved", "optimal"))
     if failure is not None:
         return f"{failure['kind']} at {failure['length']:,}"

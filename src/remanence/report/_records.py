@@ -83,7 +83,7 @@ def read_records(path: str | Path) -> Records:
         path,
         run.read_description() if run.exists else StudyDirectory(path).read_description(),
         entries,
-        {entries[0].id: JobStatus()} if run.exists else read_status(path).jobs,
+        {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
         tables={name: _read_all(path, entries, name, problems) for name in NEEDED},
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),

@@ -1,6 +1,22 @@
-"""On the Importance of Multistability for Horizon Generalization in Reinforcement Learning.
+"""*On the Importance of Multistability for Horizon Generalization in Reinforcement Learning*.
 
-Importing this package registers the paper's networks and trainings.
+Bakija, De Geeter, Brandoit, Sacré and Drion (2026). A folder for each experiment; what they share
+(networks and trainings, looks, figures of single units and environments, how claims are judged) is
+beside them.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from remanence.papers.multistability import _presets as _presets
+from remanence.report import experiments
+
+if TYPE_CHECKING:
+    from remanence.report import Experiment
+
+
+def _load_tmaze() -> "Experiment":
+    return importlib.import_module("remanence.papers.multistability.tmaze").describe_experiment()
+
+
+experiments.register("tmaze", _load_tmaze)

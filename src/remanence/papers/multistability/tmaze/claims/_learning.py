@@ -1,17 +1,10 @@
 """Claims about learning curves, of nonlinear models."""
 
-import functools
-
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.report._claims import (
-    TRAINED,
-    Finding,
-    conclude,
-    register_claim,
-    show,
-)
+from remanence.papers.multistability._judging import TRAINED, conclude
+from remanence.report import Claim, Finding, say_number
 
 PLACE = "THG in nonlinear RNNs"
 NEARLY_OPTIMAL = 3.8
@@ -50,23 +43,23 @@ def judge_fast_learning(tables: Tables) -> Finding:
     models = find_curves(tables, "tmaze-short")
     first = models["first"]
     soon = first <= FEW_ITERATIONS
-    median = f"median: {_show_time(np.median(first))}" if len(first) else ""
-    words = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
-    return conclude(f"{words} ({median})", soon.sum() > len(soon) / 2, models)
+    median = f"median: {_say_time(np.median(first))}" if len(first) else ""
+    ours = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
+    return conclude(f"{ours} ({median})", soon.sum() > len(soon) / 2, models)
 
 
 def judge_short_spread(tables: Tables) -> Finding:
     """Spread between short-trained models when they have learned, and on the way there."""
     models = find_curves(tables, "tmaze-short")
-    words = f"{_tell_ends(models)}{_tell_widest(tables)}"
-    return conclude(words, _spread(models) <= LITTLE_SPREAD, models)
+    ours = f"{_say_ends(models)}{_say_widest(tables)}"
+    return conclude(ours, _spread(models) <= LITTLE_SPREAD, models)
 
 
 def judge_long_struggle(tables: Tables) -> Finding:
     """Mean and spread of long-trained models at the end."""
     models = find_curves(tables, "tmaze-long")
     agrees = _average(models) < NEARLY_OPTIMAL and _spread(models) >= LARGE_SPREAD
-    return conclude(_tell_ends(models), agrees, models)
+    return conclude(_say_ends(models), agrees, models)
 
 
 def judge_hard_exploration(tables: Tables) -> Finding:
@@ -74,13 +67,13 @@ def judge_hard_exploration(tables: Tables) -> Finding:
     groups = [find_curves(tables, preset) for preset in TRAINED]
     starts = [_average(models, "start") for models in groups]
     spreads = [_spread(models) for models in groups]
-    words = (
-        f"mean return in the first iteration: {show(starts[0])} (short-trained), "
-        f"{show(starts[1])} (long-trained); σ between models at the end: {show(spreads[0])} and "
-        f"{show(spreads[1])}"
+    ours = (
+        f"mean return in the first iteration: {say_number(starts[0])} (short-trained), "
+        f"{say_number(starts[1])} (long-trained); σ between models at the end: "
+        f"{say_number(spreads[0])} and {say_number(spreads[1])}"
     )
     agrees = starts[1] < starts[0] / 2 and spreads[1] >= 2 * spreads[0]
-    return conclude(words, agrees, *groups)
+    return conclude(ours, agrees, *groups)
 
 
 def judge_cheaper(tables: Tables) -> Finding:
@@ -89,11 +82,11 @@ def judge_cheaper(tables: Tables) -> Finding:
     groups = [select_rows(models, outcome="solved") for models in curves]
     medians = [_find_median(models) for models in groups]
     shown = [
-        f"{_show_time(median)} ({who})"
+        f"{_say_time(median)} ({who})"
         for median, who in zip(medians, TRAINED.values(), strict=True)
     ]
-    words = f"median of those that solve length 100: {', '.join(shown)}"
-    return conclude(words, medians[0] < medians[1] / 2, *groups)
+    ours = f"median of those that solve length 100: {', '.join(shown)}"
+    return conclude(ours, medians[0] < medians[1] / 2, *groups)
 
 
 def judge_short_efficient(tables: Tables) -> Finding:
@@ -103,7 +96,7 @@ def judge_short_efficient(tables: Tables) -> Finding:
     reached = [np.isfinite(models["first"]) for models in groups]
     medians = [_find_median(models) for models in groups]
     parts = [
-        f"{who}: {able.sum()} of {len(able)} reach {NEARLY_OPTIMAL} (median: {_show_time(median)})"
+        f"{who}: {able.sum()} of {len(able)} reach {NEARLY_OPTIMAL} (median: {_say_time(median)})"
         for who, able, median in zip(TRAINED.values(), reached, medians, strict=True)
     ]
     agrees = all(map(len, reached)) and reached[0].mean() > reached[1].mean()
@@ -116,8 +109,8 @@ def _find_first(curve: Columns) -> float:
     return float(reached[0]) if len(reached) else np.inf
 
 
-def _show_time(iteration: float) -> str:
-    return "never" if np.isinf(iteration) else f"iteration {show(iteration, 'g')}"
+def _say_time(iteration: float) -> str:
+    return "never" if np.isinf(iteration) else f"iteration {say_number(iteration, 'g')}"
 
 
 def _average_end(returns: np.ndarray) -> float:
@@ -145,7 +138,7 @@ def _look_up(tables: Tables, name: str, agents: list[tuple[str, int]]) -> np.nda
     return np.array([values.get(agent, "") for agent in agents], str)
 
 
-def _tell_widest(tables: Tables) -> str:
+def _say_widest(tables: Tables) -> str:
     """When the spread between short-trained models is largest."""
     curves = _select_curves(tables, "tmaze-short")
     spreads = {
@@ -155,66 +148,66 @@ def _tell_widest(tables: Tables) -> str:
     if not spreads:
         return ""
     widest = max(spreads, key=lambda number: spreads[number])
-    return f"; {show(spreads[widest])} at its largest, in iteration {widest}"
+    return f"; {say_number(spreads[widest])} at its largest, in iteration {widest}"
 
 
-def _tell_ends(models: Columns) -> str:
-    mean, spread = show(_average(models)), show(_spread(models))
+def _say_ends(models: Columns) -> str:
+    mean, spread = say_number(_average(models)), say_number(_spread(models))
     able = int(np.count_nonzero(models["end"] >= NEARLY_OPTIMAL))
-    words = f"return {mean}, σ between models {spread} at the end of training"
-    return f"{words} ({able} of {count_rows(models)} at {NEARLY_OPTIMAL} or more)"
+    ours = f"return {mean}, σ between models {spread} at the end of training"
+    return f"{ours} ({able} of {count_rows(models)} at {NEARLY_OPTIMAL} or more)"
 
 
-_register = functools.partial(register_claim, place=PLACE)
-
-_register(
-    "fast-learning",
-    "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
-    "training steps […]",
-    f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations",
-    judge_fast_learning,
-)
-_register(
-    "short-spread",
-    "The models trained on shorter T-mazes learn an optimal policy […] with almost no variance.",
-    f"σ between models at the end of training is at most {LITTLE_SPREAD}",
-    judge_short_spread,
-    how_many=True,
-)
-_register(
-    "long-struggle",
-    "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
-    "high variance.",
-    f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
-    f"at least {LARGE_SPREAD}",
-    judge_long_struggle,
-    how_many=True,
-)
-_register(
-    "hard-exploration",
-    "This result is expected in an RL setting, as exploration is much more difficult in long "
-    "T-mazes, leading to unstable training.",
-    "the mean return of long-trained models in the first iteration is less than half of that of "
-    "short-trained ones, and σ between them at the end of training at least twice as large",
-    judge_hard_exploration,
-    how_many=True,
-)
-_register(
-    "cheaper",
-    "[We] showed how [THG] can reduce exploration cost and training duration […]",
-    "of the models that solve length 100, short-trained ones needed less than half as many "
-    f"iterations, in the median, until a return of {NEARLY_OPTIMAL} in training",
-    judge_cheaper,
-    place="Discussion",
-    how_many=True,
-)
-_register(
-    "short-efficient",
-    "These results suggest that training a multistable model on shorter rather than longer T-mazes "
-    "not only helps training capabilities and efficiency […]",
-    f"a larger share of the short-trained bistable models reaches a return of {NEARLY_OPTIMAL}, "
-    "and the median model does so in fewer iterations",
-    judge_short_efficient,
-    place="The role of multistability in THG",
-    how_many=True,
-)
+CLAIMS = {
+    "fast-learning": Claim(
+        "The models trained on shorter T-mazes learn an optimal policy in only a couple of "
+        "training steps […]",
+        f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} "
+        "iterations",
+        judge_fast_learning,
+        place=PLACE,
+    ),
+    "short-spread": Claim(
+        "The models trained on shorter T-mazes learn an optimal policy […] with almost no "
+        "variance.",
+        f"σ between models at the end of training is at most {LITTLE_SPREAD}",
+        judge_short_spread,
+        place=PLACE,
+        how_many=True,
+    ),
+    "long-struggle": Claim(
+        "Those trained on longer T-mazes struggle to learn to solve the task properly and show "
+        "high variance.",
+        f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
+        f"at least {LARGE_SPREAD}",
+        judge_long_struggle,
+        place=PLACE,
+        how_many=True,
+    ),
+    "hard-exploration": Claim(
+        "This result is expected in an RL setting, as exploration is much more difficult in long "
+        "T-mazes, leading to unstable training.",
+        "the mean return of long-trained models in the first iteration is less than half of that "
+        "of short-trained ones, and σ between them at the end of training at least twice as large",
+        judge_hard_exploration,
+        place=PLACE,
+        how_many=True,
+    ),
+    "cheaper": Claim(
+        "[We] showed how [THG] can reduce exploration cost and training duration […]",
+        "of the models that solve length 100, short-trained ones needed less than half as many "
+        f"iterations, in the median, until a return of {NEARLY_OPTIMAL} in training",
+        judge_cheaper,
+        place="Discussion",
+        how_many=True,
+    ),
+    "short-efficient": Claim(
+        "These results suggest that training a multistable model on shorter rather than longer "
+        "T-mazes not only helps training capabilities and efficiency […]",
+        "a larger share of the short-trained bistable models reaches a return of "
+        f"{NEARLY_OPTIMAL}, and the median model does so in fewer iterations",
+        judge_short_efficient,
+        place="The role of multistability in THG",
+        how_many=True,
+    ),
+}

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from remanence.cells import GRU
 from remanence.dynamics import Basins, IdleMap, idle_map, list_cycle, map_basins
-from remanence.figures._columns import Tables
-from remanence.figures._style import BLUE, RED, STYLE, make_figure
+from remanence.figures import BLUE, RED, STYLE, Tables, make_figure
 
 SELF_EXCITATIONS = {"monostable": 0.6, "multistable": 2.4}
 # Not the same in both directions, or a start on the diagonal would stay on the basins' boundary.

@@ -6,9 +6,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from remanence.figures._columns import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.figures._looks import MODELS, STABILITY, TRAININGS, find_look, order
-from remanence.figures._style import GREY, STYLE, make_figure
+from remanence.figures import (
+    GREY,
+    STABILITY,
+    STYLE,
+    Columns,
+    Tables,
+    count_rows,
+    find_look,
+    keep_rows,
+    make_figure,
+    order,
+    select_rows,
+)
+from remanence.papers.multistability._looks import MODELS, TRAININGS
 
 OUTCOMES = {"timeout": "timeout", "random": "acts at\nrandom", "solved": "solved"}
 MARKS_PER_ROW = 9

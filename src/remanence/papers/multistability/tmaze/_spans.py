@@ -10,9 +10,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from remanence.figures._columns import Columns, Tables, count_rows, keep_rows, select_rows
-from remanence.figures._looks import MODELS, STABILITY, TRAININGS, Look, find_look, order
-from remanence.figures._style import GREY, STYLE, make_figure
+from remanence.figures import (
+    GREY,
+    STABILITY,
+    STYLE,
+    Columns,
+    Look,
+    Tables,
+    count_rows,
+    find_look,
+    keep_rows,
+    make_figure,
+    order,
+    select_rows,
+)
+from remanence.papers.multistability._looks import MODELS, TRAININGS
 
 LEFT_END, RIGHT_END = 0.9, 1e7
 # Stability is told by a dot before the row too, where colours cannot be told apart.

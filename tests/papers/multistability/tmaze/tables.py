@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from remanence.figures import select_rows, tabulate_levels
+
 PRESETS = ("tmaze-short", "tmaze-long")
 MODELS = {"gru": ("gru", False), "deep-mingru": ("mingru", True), "own": ("own", False)}
 SEEDS = (1, 2, 3)
 LENGTHS = (2, 10, 100)
+LEVELS = {"optimal": 4.0, "coin flip": 1.95, "no arm in time": 0.0, "wrong": -0.1}
 
 
 def stack(rows):
@@ -59,12 +62,25 @@ def make_tables():
         for step in range(4)
         for unit in (0, 1)
     ]
+    columns = stack(outcomes)
     return {
+        "nonlinear_outcomes": select_rows(columns, parallelizable=False),
+        "parallelizable_outcomes": select_rows(columns, parallelizable=True),
+        "growth": stack([{"name": "length", "label": "length of the maze (cells)"}]),
+        "levels": tabulate_levels(LEVELS),
         "models": stack([row for row in outcomes if row["length"] == 100]),
-        "outcomes": stack(outcomes),
+        "outcomes": columns,
         "curves": stack(curves),
         "lengths": stack(lengths),
         "states": stack(states),
+    }
+
+
+def select_training(tables, preset):
+    """The tables of a study of one training alone."""
+    return {
+        name: select_rows(table, preset=preset) if "preset" in table else table
+        for name, table in tables.items()
     }
 
 

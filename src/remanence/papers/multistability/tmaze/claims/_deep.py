@@ -1,17 +1,17 @@
 """Claims about the deep minGRU beside small networks."""
 
-import functools
+from collections.abc import Sequence
 
 import numpy as np
 
 from remanence.figures import Columns, Tables, average_over, keep_rows, select_rows
-from remanence.report._claims import Finding, conclude, register_claim, show
-from remanence.report._tables import TRAINED_LENGTHS, find_agents
+from remanence.papers.multistability._judging import conclude
+from remanence.papers.multistability.tmaze._tables import find_agents
+from remanence.report import Claim, Finding, say_number
 
 PLACE = "THG in parallelizable RNNs"
 FAR = 1.0
-_, LONGEST_SHORT = TRAINED_LENGTHS["tmaze-short"]
-NOTHING = "they were evaluated at no length beyond 3 that both have"
+NOTHING = "they were evaluated at no length beyond those of their training that both have"
 
 
 def judge_deep_better(tables: Tables) -> Finding:
@@ -22,8 +22,10 @@ def judge_deep_better(tables: Tables) -> Finding:
         return conclude(NOTHING, None, small, deep)
     small_mean, deep_mean = np.mean(list(returns.values()), axis=0)
     reach = f"lengths {min(returns):,} to {max(returns):,}"
-    words = f"mean return at {reach}: {show(small_mean)} (small), {show(deep_mean)} (deep)"
-    return conclude(words, 0 < deep_mean - small_mean < FAR, small, deep)
+    ours = (
+        f"mean return at {reach}: {say_number(small_mean)} (small), {say_number(deep_mean)} (deep)"
+    )
+    return conclude(ours, 0 < deep_mean - small_mean < FAR, small, deep)
 
 
 def judge_deep_lasting(tables: Tables) -> Finding:
@@ -34,9 +36,9 @@ def judge_deep_lasting(tables: Tables) -> Finding:
         return conclude(NOTHING, None, small, deep)
     reaches = [_measure_reach(tables, models, lengths) for models in (small, deep)]
     medians = [float(np.median(reach)) for reach in reaches]
-    shown = f"{show(medians[0], ',g')} (small), {show(medians[1], ',g')} (deep)"
-    words = f"median length up to which all are solved: {shown}"
-    return conclude(words, medians[1] > medians[0], small, deep)
+    shown = f"{say_number(medians[0], ',g')} (small), {say_number(medians[1], ',g')} (deep)"
+    ours = f"median length up to which all are solved: {shown}"
+    return conclude(ours, medians[1] > medians[0], small, deep)
 
 
 def judge_deep_below(tables: Tables) -> Finding:
@@ -47,9 +49,9 @@ def judge_deep_below(tables: Tables) -> Finding:
         return conclude(NOTHING, None, deep, bmru)
     longest = max(returns)
     deep_return, bmru_return = returns[longest]
-    shown = f"{show(deep_return)} (deep minGRU), {show(bmru_return)} (BMRU)"
-    words = f"return at length {longest:,}: {shown}"
-    return conclude(words, bmru_return - deep_return >= FAR, deep, bmru)
+    shown = f"{say_number(deep_return)} (deep minGRU), {say_number(bmru_return)} (BMRU)"
+    ours = f"return at length {longest:,}: {shown}"
+    return conclude(ours, bmru_return - deep_return >= FAR, deep, bmru)
 
 
 def _find_learned(tables: Tables, *models: str) -> list[Columns]:
@@ -60,15 +62,17 @@ def _find_learned(tables: Tables, *models: str) -> list[Columns]:
 
 
 def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]:
-    """The mean return of each group, at every length beyond 3 that all of them were evaluated at.
+    """The mean return of each group, at every length beyond those of their training that all
+    of them were evaluated at.
 
     Deep networks may have been evaluated at fewer lengths than small ones.
     """
     outcomes = tables["outcomes"]
     agents = _identify(outcomes)
+    longest = _find_longest_trained(groups)
     curves = []
     for models in groups:
-        members = np.isin(agents, _identify(models)) & (outcomes["length"] > LONGEST_SHORT)
+        members = np.isin(agents, _identify(models)) & (outcomes["length"] > longest)
         lengths, means, _ = average_over(keep_rows(outcomes, members), "length", "return")
         curves.append(dict(zip(lengths.tolist(), means.tolist(), strict=True)))
     common = sorted(set.intersection(*map(set, curves)))
@@ -76,46 +80,53 @@ def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]
 
 
 def _measure_reach(tables: Tables, models: Columns, lengths: list[int]) -> np.ndarray:
-    """Of each agent, the last of some lengths up to which it solves all; 3 if not even the first.
+    """Of each agent, the last of some lengths up to which it solves all.
 
-    The models are such as solve lengths 1 to 3.
+    The models are such as have learned, so it is no less than what they were trained on.
     """
+    longest = _find_longest_trained([models])
     reaches = []
     for job, seed in zip(models["job"].tolist(), models["seed"].tolist(), strict=True):
         outcomes = select_rows(tables["outcomes"], job=job, seed=seed, outcome="solved")
         solved = np.isin(lengths, outcomes["length"])
-        reaches.append([LONGEST_SHORT, *lengths][np.argmin([*solved, False])])
+        reaches.append([longest, *lengths][np.argmin([*solved, False])])
     return np.array(reaches)
 
 
+def _find_longest_trained(groups: Sequence[Columns]) -> float:
+    """The longest maze that any of the models was trained on; 0 of no models."""
+    return max((float(models["trained_high"].max(initial=0)) for models in groups), default=0.0)
+
+
 def _identify(rows: Columns) -> np.ndarray:
-    """Which agent each row is about, as words."""
+    """Which agent each row is about, as ours."""
     pairs = zip(rows["job"].tolist(), rows["seed"].tolist(), strict=True)
     return np.array([f"{job} {seed}" for job, seed in pairs], str)
 
 
-_register = functools.partial(register_claim, place=PLACE)
-
-_register(
-    "deep-lasting",
-    "Monostable models such as minGRU can however create long-lasting fading memory if more "
-    "neurons and more layers are used in the network […]",
-    "of models that learned, the median length up to which all evaluated lengths are solved is "
-    "larger for the deep one",
-    judge_deep_lasting,
-)
-_register(
-    "deep-better",
-    "Increasing network size [deep minGRU] indeed slightly improves generalization capabilities",
-    "of models that learned, the mean return beyond the training's lengths grows, by less than "
-    f"{FAR:g}",
-    judge_deep_better,
-)
-_register(
-    "deep-below",
-    "It remains significantly below the capabilities of the small multistable network, which "
-    "achieves true THG.",
-    "of models that learned, the BMRU's mean return is at least "
-    f"{FAR:g} higher at the longest maze that both were evaluated at",
-    judge_deep_below,
-)
+CLAIMS = {
+    "deep-lasting": Claim(
+        "Monostable models such as minGRU can however create long-lasting fading memory if more "
+        "neurons and more layers are used in the network […]",
+        "of models that learned, the median length up to which all evaluated lengths are solved is "
+        "larger for the deep one",
+        judge_deep_lasting,
+        place=PLACE,
+    ),
+    "deep-better": Claim(
+        "Increasing network size [deep minGRU] indeed slightly improves generalization "
+        "capabilities",
+        "of models that learned, the mean return beyond the training's lengths grows, by less than "
+        f"{FAR:g}",
+        judge_deep_better,
+        place=PLACE,
+    ),
+    "deep-below": Claim(
+        "It remains significantly below the capabilities of the small multistable network, which "
+        "achieves true THG.",
+        "of models that learned, the BMRU's mean return is at least "
+        f"{FAR:g} higher at the longest maze that both were evaluated at",
+        judge_deep_below,
+        place=PLACE,
+    ),
+}

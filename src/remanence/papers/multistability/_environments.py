@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from remanence.figures._columns import Tables
-from remanence.figures._style import BLUE, GREEN, GREY, ORANGE, RED, STYLE, make_figure
+from remanence.figures import BLUE, GREEN, GREY, ORANGE, RED, STYLE, Tables, make_figure
 
 FLOOR, WALL = "#ECEAE4", "#4A5058"
 TMAZE_LENGTH = 11

@@ -4,9 +4,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from remanence.figures._columns import Columns, Tables, select_rows
-from remanence.figures._looks import CUES, MODELS, TRAININGS, find_look, order
-from remanence.figures._style import STYLE, make_figure
+from remanence.figures import STYLE, Columns, Tables, find_look, make_figure, order, select_rows
+from remanence.papers.multistability._looks import CUES, MODELS, TRAININGS
 
 MOST_UNITS = 8
 

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 
 from remanence.cells import BMRU, GRU, AbstractCell, MinGRU
 from remanence.dynamics import IdleMap, idle_map, trace_bifurcation
-from remanence.figures._columns import Tables
-from remanence.figures._looks import CUES
-from remanence.figures._style import BLUE, GREY, RED, STYLE, make_figure
+from remanence.figures import BLUE, GREY, RED, STYLE, Tables, make_figure
+from remanence.papers.multistability._looks import CUES
 
 WEIGHTS = {"monostable": 1.5, "bistable": 3.0}
 # With the weights above, and without 2, where orbits take for ever to settle.

@@ -8,14 +8,22 @@ import pytest
 
 from remanence.errors import InvalidOptionError
 from remanence.figures import Tables, draw_figure, select_rows
-from tests.figures.tables import LENGTHS, MODELS, PRESETS, SEEDS, make_tables
+from remanence.papers.multistability.tmaze._figures import FIGURES
+from tests.papers.multistability.tmaze.tables import (
+    LENGTHS,
+    MODELS,
+    PRESETS,
+    SEEDS,
+    make_tables,
+    select_training,
+)
 
 TABLES = make_tables()
 
 
 def draw(name: str, tables: Tables = TABLES) -> Any:
     """A figure whose artists are taken apart below."""
-    return draw_figure(name, tables)
+    return draw_figure(FIGURES[name], tables)
 
 
 def get_lines(axes):
@@ -87,8 +95,8 @@ def test_bands_are_cut_at_the_returns_that_exist():
 
 
 def test_models_that_were_trained_for_less_say_so():
-    cut = TABLES["outcomes"] | {"parallelizable": np.ones(len(TABLES["outcomes"]["seed"]), bool)}
-    labels = get_lines(draw("parallelizable", TABLES | {"outcomes": cut}).axes[0])
+    mixed = {"parallelizable_outcomes": TABLES["outcomes"]}
+    labels = get_lines(draw("parallelizable", TABLES | mixed).axes[0])
     assert "deep minGRU, monostable (3),\n20 iterations" in labels
     assert "GRU, bistable (2)" in labels
 
@@ -145,7 +153,7 @@ def test_spans_too_fine_to_see_are_drawn_as_shades_of_their_share():
 
 
 def test_a_training_that_was_not_run_has_no_panel():
-    tables = {name: select_rows(table, preset="tmaze-short") for name, table in TABLES.items()}
+    tables = select_training(TABLES, "tmaze-short")
     for figure in ("nonlinear", "spans"):
         (axes,) = draw(figure, tables).axes
         assert "lengths 1–3" in axes.get_title(loc="left")
@@ -153,4 +161,4 @@ def test_a_training_that_was_not_run_has_no_panel():
 
 def test_a_figure_without_its_table_is_refused():
     with pytest.raises(InvalidOptionError, match="needs rows in 'curves'"):
-        draw_figure("learning", {"curves": {"seed": np.zeros(0)}})
+        draw("learning", {"curves": {"seed": np.zeros(0)}})

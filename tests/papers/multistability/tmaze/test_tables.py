@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from remanence.certificates import LengthSet
 from remanence.figures import select_rows
-from remanence.report import derive_tables, read_records
-from remanence.report._states import choose_typical
-from remanence.report._tables import list_stretches
+from remanence.papers.multistability.tmaze._lengths import list_stretches
+from remanence.papers.multistability.tmaze._tables import derive_tables
+from remanence.papers.multistability.tmaze._typical import choose_typical, select_typical_orbits
+from remanence.report import read_records
 from remanence.store import read_json, write_json
 from tests.report.stores import (
     CELLS,
@@ -134,10 +135,22 @@ def test_the_typical_agent_has_the_median_transient(tables):
     assert choose_typical(tables["models"], "tmaze-short")["seed"].item() == 2
 
 
+def test_states_are_the_orbits_of_typical_agents(tables):
+    jobs, seeds = np.meshgrid(["tmaze-short-gru", "tmaze-long-gru"], SEEDS)
+    orbits = {"job": jobs.ravel(), "seed": seeds.ravel(), "state": seeds.ravel() / 10}
+    states = select_typical_orbits(orbits, tables["models"])
+    assert states["job"].tolist() == ["tmaze-short-gru", "tmaze-long-gru"]
+    assert states["state"].tolist() == [0.2, 0.2]
+    assert states["transient"].tolist() == [20, 20]
+    nothing = select_typical_orbits(orbits, {name: it[:0] for name, it in tables["models"].items()})
+    assert [len(column) for column in nothing.values()] == [0] * 4
+
+
 def test_of_an_empty_study_there_are_empty_tables(tmp_path):
     begin_study(tmp_path)
     tables = derive_tables(read_records(tmp_path))
-    assert all(len(column) == 0 for columns in tables.values() for column in columns.values())
+    about = {name: columns for name, columns in tables.items() if name not in ("growth", "levels")}
+    assert all(len(column) == 0 for columns in about.values() for column in columns.values())
     assert {"stability", "outcome", "transient"} <= set(tables["models"])
 
 

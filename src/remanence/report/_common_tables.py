@@ -1,0 +1,66 @@
+"""Tables that every experiment has, from the records of its study."""
+
+from typing import Any
+
+import numpy as np
+
+from remanence.figures import Columns, Tables, count_rows, tabulate_levels
+from remanence.report._records import IDENTITY, Records
+
+# An empty table has columns too.
+AGENT_COLUMNS = (*IDENTITY, "stability", "vaa", "vaa_limit")
+UNMEASURED = {"stability": "", "vaa": np.nan, "vaa_limit": np.nan}
+
+Row = dict[str, Any]
+AgentKey = tuple[str, int]
+
+
+def derive_common_tables(records: Records) -> Tables:
+    """`agents`, `outcomes`, `curves`, `growth` and `levels`.
+
+    `agents` has a row for each agent of which anything is known but its learning curve, with
+    `stability`, `vaa` and `vaa_limit`; the others are as `remanence.figures` has them.
+    """
+    agents = _list_agents(records)
+    outcomes = records.tables["outcomes"]
+    stability = [agents[key]["stability"] for key in _list_keys(outcomes)]
+    growth = {"name": records.growth.name, "label": records.growth.label}
+    return {
+        "agents": stack_rows(list(agents.values()), AGENT_COLUMNS),
+        "outcomes": {**outcomes, "stability": np.array(stability, str)},
+        "curves": records.tables["curves"],
+        "growth": {name: np.array([word]) for name, word in growth.items()},
+        "levels": tabulate_levels(records.levels),
+    }
+
+
+def stack_rows(rows: list[Row], names: tuple[str, ...]) -> Columns:
+    """Rows as columns of the given names."""
+    return {name: np.array([row[name] for row in rows]) for name in names}
+
+
+def list_rows(columns: Columns) -> list[Row]:
+    """Columns as rows."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def index_by_agent(columns: Columns) -> dict[AgentKey, Row]:
+    """The row of every agent, by job and seed, in a table that has one for each."""
+    return dict(zip(_list_keys(columns), list_rows(columns), strict=True))
+
+
+def _list_agents(records: Records) -> dict[AgentKey, Row]:
+    measured = index_by_agent(records.tables["stability"])
+    known: dict[AgentKey, Row] = {}
+    for table in ("stability", "certificates", "outcomes"):
+        columns = {name: records.tables[table][name] for name in IDENTITY}
+        known |= index_by_agent(columns) if count_rows(columns) else {}
+    return {
+        key: identity | {name: measured.get(key, UNMEASURED)[name] for name in UNMEASURED}
+        for key, identity in sorted(known.items())
+    }
+
+
+def _list_keys(columns: Columns) -> list[AgentKey]:
+    return list(zip(columns["job"].tolist(), columns["seed"].tolist(), strict=True))

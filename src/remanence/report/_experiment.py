@@ -1,0 +1,46 @@
+"""What an experiment brings to the report: its words, tables, figures and claims.
+
+An experiment is a folder that plugs in: it makes an `Experiment` in a function, and registers that
+function in `experiments` under the name that its studies have.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from remanence.figures import Looks, StudyFigure, Tables
+from remanence.report._claims import Claim, Finding
+from remanence.report._records import Records
+from remanence.report._registry import experiments
+
+Summarize = Callable[[Tables, Mapping[str, Finding]], Sequence[str]]
+LONGEST_SUMMARY = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """One experiment, whatever the size of the study that it was run as.
+
+    `name` is what `remanence reproduce` takes and what study.json calls it; `title` and `about`
+    are for the top of the page. `profiles` is a folder of files NAME-PROFILE.toml. Figures and
+    claims read the tables that `derive_tables` makes of a study's records; they are shown in their
+    order, the first figure at the top. `summarize` says in up to five sentences what came out.
+    `looks` names models and trainings for people.
+    """
+
+    name: str
+    title: str
+    about: str
+    profiles: Path
+    derive_tables: Callable[[Records], Tables]
+    figures: Mapping[str, StudyFigure]
+    claims: Mapping[str, Claim]
+    summarize: Summarize
+    looks: Looks = dataclasses.field(default_factory=Looks)
+
+
+def find_experiment(name: str) -> Experiment:
+    """The experiment of that name, or for any other what can be said of every study."""
+    from remanence.report._any_study import describe_any_study  # which makes an experiment itself
+
+    return experiments[name]() if name in experiments else describe_any_study(name)

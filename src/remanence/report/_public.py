@@ -1,0 +1,36 @@
+"""What `remanence.report` offers besides its registry; all of it brings matplotlib."""
+
+from remanence.report._any_study import GENERALIZATION as GENERALIZATION
+from remanence.report._any_study import LEARNING as LEARNING
+from remanence.report._claims import AGREES as AGREES
+from remanence.report._claims import CHANCE as CHANCE
+from remanence.report._claims import DISAGREES as DISAGREES
+from remanence.report._claims import FEWEST_COUNTED as FEWEST_COUNTED
+from remanence.report._claims import FEWEST_MODELS as FEWEST_MODELS
+from remanence.report._claims import UNTESTED as UNTESTED
+from remanence.report._claims import VERDICTS as VERDICTS
+from remanence.report._claims import Claim as Claim
+from remanence.report._claims import Finding as Finding
+from remanence.report._claims import Judge as Judge
+from remanence.report._claims import combine_chances as combine_chances
+from remanence.report._claims import compare_counts as compare_counts
+from remanence.report._claims import compare_groups as compare_groups
+from remanence.report._claims import conclude as conclude
+from remanence.report._claims import count as count
+from remanence.report._claims import judge_claims as judge_claims
+from remanence.report._claims import keep_known as keep_known
+from remanence.report._claims import say_count as say_count
+from remanence.report._claims import say_number as say_number
+from remanence.report._claims import share as share
+from remanence.report._common_tables import AGENT_COLUMNS as AGENT_COLUMNS
+from remanence.report._common_tables import derive_common_tables as derive_common_tables
+from remanence.report._common_tables import index_by_agent as index_by_agent
+from remanence.report._common_tables import list_rows as list_rows
+from remanence.report._common_tables import stack_rows as stack_rows
+from remanence.report._experiment import Experiment as Experiment
+from remanence.report._experiment import find_experiment as find_experiment
+from remanence.report._page import WrittenReport as WrittenReport
+from remanence.report._page import write_report as write_report
+from remanence.report._records import IDENTITY as IDENTITY
+from remanence.report._records import Records as Records
+from remanence.report._records import read_records as read_records
