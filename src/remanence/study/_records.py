@@ -11,18 +11,18 @@ certificates.parquet         a row for each agent
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from remanence import envs
-from remanence.certificates import hash_policy
+from remanence.certificates import hash_policy, read_certificate
 from remanence.networks import Agent, read_agent
 from remanence.store import read_about, read_table, write_table
 from remanence.study._older import derive_outcomes, find_older_table, modernize
-from remanence.study._rows import Columns
+from remanence.study._rows import Columns, collect_rows, record_certificate
 from remanence.training import RunDirectory
 
 _WEIGHTS = "weights"
@@ -57,13 +57,27 @@ class AgentRecords:
 
     def can_read(self, table: str) -> bool:
         """Whether a table is there, or can be made of one that is."""
-        return self.has(table) or (table == "outcomes" and self.has("evaluations"))
+        sources = {"outcomes": self.has("evaluations"), "certificates": self.list_certified()}
+        return self.has(table) or bool(sources.get(table))
 
     def read(self, table: str) -> Columns:
         """A table, with the columns that the present version gives it."""
         if table == "outcomes" and not self.has(table):
             return derive_outcomes(self.read("evaluations"))
+        if table == "certificates" and not self.has(table):
+            return self.tabulate_certificates(self.list_certified())
         return modernize(table, read_table(self.table_path(table)))
+
+    def list_certified(self) -> list[int]:
+        """The seeds that there are certificates of."""
+        names = [file.stem for file in self.certificate_path(0).parent.glob("seed-*.json")]
+        numbers = [name.removeprefix("seed-") for name in names]
+        return sorted(int(number) for number in numbers if number.isdecimal())
+
+    def tabulate_certificates(self, seeds: Sequence[int]) -> Columns:
+        """The table of certificates, from the certificates of these agents."""
+        found = {seed: read_certificate(self.certificate_path(seed)) for seed in seeds}
+        return collect_rows([record_certificate(seed, it) for seed, it in found.items()])
 
     def read_weights(self, table: str) -> dict[int, str] | None:
         """The hashes of the policies that a table is about, by seed; None if it does not say."""

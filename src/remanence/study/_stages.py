@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence._registry import Registry
-from remanence.certificates import BUDGET, Certificate, can_certify, certify, read_certificate
+from remanence.certificates import BUDGET, Certificate, can_certify, certify
 from remanence.dynamics import list_cycle
 from remanence.envs import AbstractEnvironment
 from remanence.evaluation import (
@@ -20,8 +20,8 @@ from remanence.evaluation import (
     measure_stability,
     name_stability,
 )
-from remanence.study._records import AgentGroup, AgentRecords
-from remanence.study._rows import Columns, collect_rows, record_certificate, record_stability
+from remanence.study._records import AgentGroup
+from remanence.study._rows import Columns, collect_rows, record_stability
 
 if TYPE_CHECKING:
     from remanence.study._plan import Job
@@ -118,14 +118,8 @@ def certify_agents(
         made[seed] = certify(agent, group.env, budget=budget)
         made[seed].save(group.records.certificate_path(seed))
         on_agent(number, len(group.agents))
-    tabulate_certificates(group.records, list(made), group.weights)
+    _tabulate_certificates(group)
     return made
-
-
-def tabulate_certificates(records: AgentRecords, seeds: list[int], weights: Any) -> None:
-    """Write the table of certificates from those of these agents."""
-    rows = [record_certificate(s, read_certificate(records.certificate_path(s))) for s in seeds]
-    records.update("certificates", collect_rows(rows), weights)
 
 
 def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
@@ -135,7 +129,12 @@ def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
         if not files[seed].exists():
             certify(agent, group.env, budget=job.budget).save(files[seed])
         on_agent(number, len(group.agents))
-    tabulate_certificates(group.records, list(group.agents), group.weights)
+    _tabulate_certificates(group)
+
+
+def _tabulate_certificates(group: AgentGroup) -> None:
+    columns = group.records.tabulate_certificates(list(group.agents))
+    group.records.update("certificates", columns, group.weights)
 
 
 def _has_cues(environment: AbstractEnvironment) -> bool:
