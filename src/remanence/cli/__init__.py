@@ -9,7 +9,6 @@ from rich.console import Console
 
 from remanence.cli._certify import Certify
 from remanence.cli._check import Check
-from remanence.cli._demo import Demo
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
@@ -30,17 +29,19 @@ COMMANDS = {
     "report": Report,
     "play": Play,
     "networks": Networks,
-    "demo": Demo,
 }
+# Shorter ways to say it, which are not listed beside what they stand for.
+ALIASES = {"demo": ["play", "--agent", "all"]}
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
+    first, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
     command = tyro.extras.subcommand_cli_from_dict(
         COMMANDS,
         prog="remanence",
         description="Tells whether an agent's memory lasts.",
-        args=arguments,
+        args=[*ALIASES[first], *rest] if first in ALIASES else arguments,
     )
     try:
         command.run(Console())
