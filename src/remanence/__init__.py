@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         training,
     )
 
-__version__ = version("remanence")
+__version__ = version("remanence-rl")  # the name on the index; `remanence` is another's
 __all__ = [
     "__version__",
     "cells",

@@ -36,7 +36,7 @@ class MissingDependencyError(RemanenceError, ImportError):
     def __init__(self, feature: str, package: str, extra: str):
         super().__init__(
             f"{feature} needs the package {package!r}, which is not installed: "
-            f"run `pip install 'remanence[{extra}]'`."
+            f"install it, or remanence with it: `pip install '.[{extra}]'` in a clone."
         )
 
 

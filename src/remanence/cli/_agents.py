@@ -1,6 +1,7 @@
 """Trained agents as they are given on the command line: a run, or one agent's file."""
 
 from pathlib import Path
+from typing import Any
 
 from remanence import envs
 from remanence.cli._options import parse_seeds
@@ -8,6 +9,8 @@ from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, read_origin
 from remanence.study import AgentGroup, AgentRecords, hash_weights, open_group
 from remanence.training import RunDirectory
+
+Environment = tuple[envs.AbstractEnvironment, Any]
 
 
 def open_agents(path: Path, seeds: str | None = None, out: Path | None = None) -> AgentGroup:

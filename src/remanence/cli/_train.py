@@ -1,5 +1,6 @@
 """`remanence train`: many seeds, watched or logged, stopped and resumed."""
 
+import contextlib
 import dataclasses
 import json
 import shlex
@@ -25,6 +26,7 @@ from remanence.networks import Architecture, make_architecture
 from remanence.training import (
     PPOConfig,
     Preset,
+    TensorBoardLog,
     Training,
     change_config,
     get_preset,
@@ -57,6 +59,8 @@ class Train(Command):
     """Save all of the state after every so many iterations."""
     batching: str = "auto"
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
+    tensorboard: Path | None = None
+    """Also log the learning curves for TensorBoard, into this directory (needs tensorboardX)."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
     profile: bool = False
@@ -70,7 +74,11 @@ class Train(Command):
         env, architecture, config = apply_changes(preset, self.cell, parse_options(self.set))
         seeds = parse_seeds(self.seeds)
         out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
-        with show_progress(config.num_iterations) as show, _stop_on_interrupt(console) as stops:
+        with (
+            show_progress(config.num_iterations) as show,
+            self._log(seeds) as log,
+            _stop_on_interrupt(console) as stops,
+        ):
             training = train(
                 env,
                 architecture,
@@ -82,7 +90,7 @@ class Train(Command):
                 checkpoint_every=self.checkpoint_every,
                 labels={"preset": self.preset, "network": preset.architecture},
                 command=read_command(),
-                on_iteration=show,
+                on_iteration=lambda progress: (show(progress), log(progress)),
                 should_stop=stops,
             )
         if self.json:
@@ -96,6 +104,11 @@ class Train(Command):
             console.print(_describe(training, out), highlight=False)
             if self.profile:
                 console.print(show_profile(training.seconds))
+
+    def _log(self, seeds: list[int]) -> Any:
+        if self.tensorboard is None:
+            return contextlib.nullcontext(lambda progress: None)
+        return TensorBoardLog(self.tensorboard, seeds)
 
 
 def apply_changes(

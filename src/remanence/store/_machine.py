@@ -9,7 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
+_OURS = "remanence-rl"
+_VERSIONED = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
 
 
 def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
     """
     return {
         "command": None if command is None else list(command),
-        "versions": {name: version(name) for name in _VERSIONED},
+        "versions": {"remanence": version(_OURS)} | {name: version(name) for name in _VERSIONED},
         "python": platform.python_version(),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
