@@ -39,16 +39,16 @@ def load_plugins() -> None:
 def import_code(source: str) -> None:
     """Import a Python file (`my_task.py`) or a module (`my_package.tasks`), which registers things.
 
-    Importing the same source twice does nothing.
+    A file can import its neighbours, as a script can. Importing the same source twice does nothing.
     """
     known = str(Path(source).absolute()) if source.endswith(".py") else source
     if known in _imported:
         return
     try:
-        if source.endswith(".py"):
-            _import_file(Path(known))
-        else:
+        if not source.endswith(".py"):
             importlib.import_module(source)
+        elif not _is_running(known):
+            _import_file(Path(known))
     except Exception as error:
         raise PluginError(source, error) from error
     _imported.append(known)
@@ -57,6 +57,12 @@ def import_code(source: str) -> None:
 def list_imported() -> tuple[str, ...]:
     """What `import_code` has imported, for processes that are started to import it too."""
     return tuple(_imported)
+
+
+def _is_running(file: str) -> bool:
+    """Whether the file is a module already, such as the script that this process was started by."""
+    modules = list(sys.modules.values())
+    return any(str(getattr(module, "__file__", None)) == file for module in modules)
 
 
 def _import_file(path: Path) -> None:
@@ -69,6 +75,8 @@ def _import_file(path: Path) -> None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
     except BaseException:

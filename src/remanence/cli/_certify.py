@@ -39,16 +39,16 @@ class Certify(Command):
     budget: int = BUDGET
     """Follow a memory for at most so many steps; beyond, the verdict is "undecided"."""
     out: Path | None = None
-    """Write to DIR/certificates instead of RUN/certificates."""
+    """Where to write; RUN/certificates, and a table of them beside it, if not given."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
-        group = open_agents(self.run_, self.seeds, self.out)
+        group = open_agents(self.run_, self.seeds)
         with show_count("certifying") as show:
-            certificates = certify_agents(group, budget=self.budget, on_agent=show)
-        out = group.records.certificate_path(next(iter(certificates))).parent
+            certificates = certify_agents(group, budget=self.budget, out=self.out, on_agent=show)
+        out = self.out or group.records.path / "certificates"
         if self.json:
             made = {str(seed): certificate.to_json() for seed, certificate in certificates.items()}
             print(json.dumps({"out": str(out), "certificates": made}, allow_nan=False))

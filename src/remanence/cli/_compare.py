@@ -16,8 +16,6 @@ from remanence.cli._evaluate import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.study import RunEntry, list_entries
 
-MOST_VALUES = 5
-
 
 @dataclasses.dataclass(frozen=True)
 class Compare(Command):
@@ -49,8 +47,8 @@ class Compare(Command):
             return
         console.print(_tabulate(rows))
         console.print(
-            "\nMean return at the end of training, then at each value of what grows; agents that "
-            "are\nmultistable, and that are certified for every length. Blank: not found out yet.",
+            "\nMean returns, at the end of training and at values of what grows; how many agents\n"
+            "are multistable, and are certified for every length. Blank: not found out yet.",
             highlight=False,
         )
 
@@ -103,7 +101,7 @@ def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
     table.add_row("return, trained", *(_show(row["trained"]) for row in rows.values()))
     for axis, value in _choose_values(rows):
         shown = (_show(_get(row, axis, value)) for row in rows.values())
-        table.add_row(f"return, {axis.replace('_', ' ')} {value:,}", *shown)
+        table.add_row(f"return, {axis.replace('_', ' ')} {_shorten(value)}", *shown)
     for fact, title in (("multistable", "multistable"), ("every_length", "every length")):
         shown = (_share(row[fact], row["agents"]) for row in rows.values())
         table.add_row(title, *shown)
@@ -121,6 +119,12 @@ def _choose_values(rows: dict[str, dict[str, Any]]) -> list[tuple[str, int]]:
         if found
         for value in choose_columns(np.array(sorted(found)))
     ]
+
+
+def _shorten(value: int) -> str:
+    """1,000 as it is, and 1,000,000 as 1e6."""
+    power = len(str(value)) - 1
+    return f"1e{power}" if power > 4 and value == 10**power else f"{value:,}"
 
 
 def _get(row: dict[str, Any], axis: str, value: int) -> float | None:

@@ -153,11 +153,11 @@ def _show(
 def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     environment, params = group.env
     kind = "exact, every cue" if evaluation.exact else "mean of episodes with its 95% interval"
-    levels = ", ".join(f"{value:g} is {name}" for name, value in environment.levels(params).items())
+    levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
         f"\nReturn against the {_label(environment)} ({kind}).\n"
-        f"{levels}.\nEvery episode is in {out / table}.parquet,\n"
+        f"To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
         f"the curves in {out / 'evaluation.png'}."
     )

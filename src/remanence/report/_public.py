@@ -1,5 +1,6 @@
 """What `remanence.report` offers besides its registry; all of it brings matplotlib."""
 
+from remanence.figures import StudyFigure as StudyFigure
 from remanence.report._any_study import GENERALIZATION as GENERALIZATION
 from remanence.report._any_study import LEARNING as LEARNING
 from remanence.report._claims import AGREES as AGREES

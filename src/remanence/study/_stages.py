@@ -5,6 +5,7 @@ Every stage reads agents, and writes what it finds out as tables of their run.
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,15 +111,24 @@ def _follow(seed: int, step: Any, starts: np.ndarray) -> Columns:
 
 
 def certify_agents(
-    group: AgentGroup, *, budget: int = BUDGET, on_agent: OnAgent = _ignore
+    group: AgentGroup,
+    *,
+    budget: int = BUDGET,
+    out: Path | None = None,
+    on_agent: OnAgent = _ignore,
 ) -> dict[int, Certificate]:
-    """Settle all lengths for each agent, and write certificates; returns them by seed."""
+    """Settle all lengths for each agent, and write certificates; returns them by seed.
+
+    With `out`, certificates alone are written, and to that directory.
+    """
     made = {}
     for number, (seed, agent) in enumerate(group.agents.items(), start=1):
         made[seed] = certify(agent, group.env, budget=budget)
-        made[seed].save(group.records.certificate_path(seed))
+        path = group.records.certificate_path(seed)
+        made[seed].save(out / path.name if out else path)
         on_agent(number, len(group.agents))
-    _tabulate_certificates(group)
+    if out is None:
+        _tabulate_certificates(group)
     return made
 
 
