@@ -1,5 +1,6 @@
 """What every registered environment promises, with and without the previous action."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ from remanence.envs import (
     make,
     registry,
 )
+from tests.envs.delayed_copy import delayed_copy_registered
 from tests.envs.rollouts import compile_quickly, draw_inputs
 
 NUM_ENVS, NUM_STEPS = 64, 80
@@ -27,9 +29,11 @@ class Case(NamedTuple):
     params: Any
 
 
-@pytest.fixture(params=sorted(registry), scope="module")
-def name(request) -> str:
-    return request.param
+@pytest.fixture(params=sorted([*registry, "delayed-copy"]), scope="module")
+def name(request) -> Iterator[str]:
+    """Of ours and, by way of example, of a user's own."""
+    with delayed_copy_registered():
+        yield request.param
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "previous-action"], scope="module")
@@ -263,7 +267,7 @@ def test_right_decisions_earn_more_than_wrong_ones(case, rollout):
     environment, _ = case
     (_, state), action, _, (_, _, reward, *_) = rollout
     judged = jax.vmap(jax.vmap(environment.judge))(state, action)
-    assert describe(judged)[1:] == (jnp.int32, False)
+    assert (judged.shape, judged.dtype) == (action.shape, jnp.int32)
     assert set(np.unique(judged)) == {RIGHT_DECISION, NO_DECISION, WRONG_DECISION}
     reward, judged = np.asarray(reward), np.asarray(judged)
     assert reward[judged == RIGHT_DECISION].min() > reward[judged == WRONG_DECISION].max()
