@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from remanence.errors import InvalidOptionError
@@ -13,7 +14,7 @@ CONFIDENCE = 0.95
 Columns = dict[str, np.ndarray]
 
 
-def summarize_episodes(episodes: Mapping[str, np.ndarray], axis: str, *, exact: bool) -> Columns:
+def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: bool) -> Columns:
     """A row for each agent and value of `axis`: mean return with its interval, steps, outcome.
 
     `episodes` are columns of equal length: "agent" or "seed", `axis` (what grows), "return",
