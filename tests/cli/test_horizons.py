@@ -52,7 +52,7 @@ def test_evaluate_prints_a_table_and_writes_all_episodes(run, capsys, monkeypatc
     assert max(map(len, lines)) <= 80
     assert lines[1].split() == ["1", "bistable"] + ["4.00"] * 6
     assert lines[2].split() == ["4", "monostable"] + ["1.95"] * 6
-    table = read_table(run / "evaluation.parquet")
+    table = read_table(run / "evaluations.parquet")
     assert set(table["agent"]) == {1, 4}
     assert set(table["stability"]) == {"bistable", "monostable"}
     assert table["length"].max() == 10**6

@@ -6,7 +6,6 @@ import pytest
 from remanence.errors import StoreError
 from remanence.figures import count_rows
 from remanence.report import read_records
-from remanence.report._records import is_parallelizable
 from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
@@ -43,7 +42,7 @@ def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
     assert set(records.tables["stability"]["model"]) == {"bmru"}
     assert ("tmaze-short-bmru", 2) not in records.certificates
     absent, broken, certificate = records.problems
-    assert absent == "tmaze-short-gru: no evaluations."
+    assert absent == "tmaze-short-gru: no evaluations, no outcomes."
     assert broken.startswith("tmaze-short-gru: no stability (stability/tmaze-short-gru.parquet: ")
     assert certificate.startswith("tmaze-short-bmru: no certificate of seed 2")
     # A report travels; where its study lay on somebody's disk does not matter.
@@ -78,7 +77,7 @@ def test_a_status_that_says_nothing_is_one_of_a_job_that_waits(study):
         write_json(study / "status" / "tmaze-short-bmru.json", found)
         records = read_records(study)
         assert not records.problems
-        assert records.status.jobs["tmaze-short-bmru"].state == "waiting"
+        assert records.status["tmaze-short-bmru"].state == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_a_table_without_a_needed_column_is_named(study):
 
 
 def test_a_study_that_is_none_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="there is no study here"):
+    with pytest.raises(StoreError, match="neither a study nor a run"):
         read_records(tmp_path)
     write_json(tmp_path / "study.json", {"format": 99, "jobs": []})
     with pytest.raises(StoreError, match="not a study"):
@@ -136,11 +135,3 @@ def test_a_study_that_is_none_is_refused(tmp_path):
         write_json(tmp_path / "study.json", plan | {"jobs": jobs})
         with pytest.raises(StoreError, match="its plan cannot be read"):
             read_records(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("cell", "linear"),
-    [("gru", False), ("nbrc", False), ("mingru", True), ("hybrid", True), ("forgotten", False)],
-)
-def test_parallelizable_cells_are_those_that_are_linear_in_the_state(cell, linear):
-    assert is_parallelizable(cell) == linear
