@@ -78,7 +78,7 @@ def test_a_status_that_says_nothing_is_one_of_a_job_that_waits(study):
         write_json(study / "status" / "tmaze-short-bmru.json", found)
         records = read_records(study)
         assert not records.problems
-        assert records.status.jobs["tmaze-short-bmru"].state == "waiting"
+        assert records.status["tmaze-short-bmru"].state == "waiting"
 
 
 @pytest.mark.parametrize(

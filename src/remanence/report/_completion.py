@@ -4,19 +4,20 @@ To delete: import `Records` and `read_records` from `_records` instead.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from remanence.figures import Columns
 from remanence.report import _records
 from remanence.report._records import IDENTITY
+from remanence.study import Job, JobStatus
 
 OUTCOME_COLUMNS = ("length", "return", "low", "high", "num_steps", "outcome")
 ORBIT_COLUMNS = ("cue", "step", "unit", "state")
-LEVELS = {"optimal": 4.0, "coin flip": 1.95, "no arm in time": 0.0, "wrong": -0.1}
+LEVELS = {"optimal": 4.0, "random decision": 1.95}
 TRAINED = {"short": (1, 3), "long": (100, 100)}
 
 
@@ -28,9 +29,16 @@ class Growth(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Records(_records.Records):
+class Records:
     """What `_records.Records` will be."""
 
+    path: Path
+    description: Mapping[str, Any]
+    jobs: Sequence[Job]
+    status: Mapping[str, JobStatus]
+    tables: Mapping[str, Columns]
+    certificates: Mapping[tuple[str, int], Mapping[str, Any]]
+    problems: tuple[str, ...]
     growth: Growth
     levels: Mapping[str, float]
     trained: Mapping[str, tuple[int, int] | None]
@@ -39,13 +47,20 @@ class Records(_records.Records):
 def read_records(path: str | Path) -> Records:
     """All that is there of the study in a directory."""
     found = _records.read_records(path)
-    own = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     orbits = {name: np.zeros(0) for name in (*IDENTITY, *ORBIT_COLUMNS)}
     outcomes = _sum_up(found.tables["evaluations"])
-    trained = {job.id: TRAINED.get(job.preset.rpartition("-")[2]) for job in found.jobs}
-    own["tables"] = {**found.tables, "outcomes": outcomes, "orbits": orbits}
-    growth = Growth("length", "length of the maze (cells)")
-    return Records(**own, growth=growth, levels=LEVELS, trained=trained)
+    return Records(
+        Path(path),
+        found.description,
+        found.jobs,
+        found.status.jobs,
+        tables={**found.tables, "outcomes": outcomes, "orbits": orbits},
+        certificates=found.certificates,
+        problems=found.problems,
+        growth=Growth("length", "length"),
+        levels=LEVELS,
+        trained={job.id: TRAINED.get(job.preset.rpartition("-")[2]) for job in found.jobs},
+    )
 
 
 def _sum_up(evaluations: Columns) -> Columns:

@@ -45,7 +45,7 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims."""
     study = Path(study)
     records = read_records(study)
-    experiment = find_experiment(str(records.description.get("name", "")))
+    experiment = find_experiment(str(records.description.get("name", study.absolute().name)))
     tables = experiment.derive_tables(records)
     path = study / "report.html" if out is None else Path(out)
     pictures = list(draw_pictures(experiment.figures, tables, path.parent / "figures"))
@@ -100,7 +100,7 @@ def _render(
         pictures=pictures,
         certificates=[(job, _certify(records, agents, job["id"])) for job in jobs],
         has_certificates=bool(records.certificates),
-        seconds=sum(job.seconds for job in records.status.jobs.values()),
+        seconds=sum(job.seconds for job in records.status.values()),
     )
 
 
@@ -127,7 +127,7 @@ def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_job(records: Records, job: Job, looks: Looks) -> dict[str, Any]:
-    status = records.status.jobs[job.id]
+    status = records.status[job.id]
     return {
         "id": job.id,
         "model": find_look(looks.models, job.model).name,
@@ -151,7 +151,7 @@ def _list_failures(records: Records) -> list[tuple[str, str]]:
     """Jobs that failed, and what they failed with."""
     return [
         (name, status.error or "")
-        for name, status in records.status.jobs.items()
+        for name, status in records.status.items()
         if status.state == "failed"
     ]
 
