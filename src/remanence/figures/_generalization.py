@@ -1,5 +1,7 @@
 """Return against what grows: a panel for each model and training, colours by stability."""
 
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +16,7 @@ from remanence.figures._style import GREY, STYLE, make_figure
 # A dot is one agent where it is faintest, and every agent of its kind where it is darkest.
 FAINTEST = 0.4
 # A thin line leads from mean to mean; nothing was measured along it.
-HINT = {"linewidth": 0.7, "alpha": 0.6}
+HINT: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
 OPEN = ("monostable",)
 
 
@@ -69,37 +71,34 @@ def _draw_panel(axes: Axes, members: Columns, growth: str) -> None:
         number = count_agents(group)
         if not number:
             continue
-        places, counts = np.unique(
-            np.stack([group[growth], group["return"]], axis=1), axis=0, return_counts=True
-        )
-        axes.scatter(
-            *places.T,
-            s=7,
-            color=look.colour,
-            alpha=FAINTEST + (1 - FAINTEST) * counts / number,
-            linewidths=0,
-        )
+        places = np.stack([group[growth], group["return"]], axis=1)
+        (sizes, returns), counts = _count_places(places)
+        shades: Any = FAINTEST + (1 - FAINTEST) * counts / number
+        axes.scatter(sizes, returns, s=7, color=look.colour, alpha=shades, linewidths=0)
         sizes, mean, _ = average_over(group, growth, "return")
         axes.plot(sizes, mean, look.marker, color=look.colour, label=look.name, **HINT)
         axes.plot(sizes, mean, "o", **_choose_marker(kind, look))
 
 
-def _choose_marker(kind: str, look: Look) -> dict[str, object]:
+def _count_places(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each place once, as columns, and how many agents are there."""
+    found, counts = np.unique(places, axis=0, return_counts=True)
+    return found.T, counts
+
+
+def _choose_marker(kind: str, look: Look) -> dict[str, Any]:
     face = "white" if kind in OPEN else look.colour
     return {"color": look.colour, "markerfacecolor": face, "markersize": 3.2, "mew": 0.8}
+
+
+def _choose_hint(look: Look) -> dict[str, Any]:
+    return {"linestyle": look.marker, "label": f"{look.name or 'not measured'}, mean"}
 
 
 def _explain(figure: Figure, outcomes: Columns) -> None:
     found = set(outcomes["stability"].tolist())
     handles = [
-        Line2D(
-            [],
-            [],
-            linestyle=look.marker,
-            marker="o",
-            label=f"{look.name or 'not measured'}, mean",
-            **_choose_marker(kind, look),
-        )
+        Line2D([], [], marker="o", **_choose_marker(kind, look), **_choose_hint(look))
         for kind, look in EVERY_STABILITY.items()
         if kind in found
     ]

@@ -34,11 +34,11 @@ def summarize(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
 
 def _say_who(models: Columns) -> str:
     names = [find_look(MODELS, name).name for name in order(models["model"].tolist(), MODELS)]
-    trainings = [
-        f"{count_rows(select_rows(models, preset=preset))} were {_name_training(preset)}"
+    agents = [
+        f"{count_rows(select_rows(models, preset=preset))} {_name_training(preset)}"
         for preset in order(models["preset"].tolist(), TRAININGS)
     ]
-    return f"Of {count_rows(models)} agents ({', '.join(names)}) {_join(trainings)}."
+    return f"Agents of this study: {_join(agents)} ({', '.join(names)})."
 
 
 def _say_probe(models: Columns) -> str:
@@ -65,9 +65,7 @@ def _say_lasting(models: Columns, stability: str) -> str:
     if not parts:
         return ""
     if not count(known, "lasting", YES):
-        return (
-            f"Of the {count_rows(known)} {stability} ones no one is certified for every {LENGTH}."
-        )
+        return f"Of the {count_rows(known)} {stability} ones none is certified for every {LENGTH}."
     return (
         f"Of the {stability} ones {_join(parts)} are certified to take the right arm at every "
         f"{LENGTH}, however long the maze is."
@@ -83,8 +81,9 @@ def _say_verdicts(findings: Mapping[str, Finding]) -> str:
     agree, disagree, untested = (verdicts.count(verdict) for verdict in VERDICTS)
     if untested == len(verdicts):
         return f"The study is too small to test any of the paper's {untested} claims."
-    tested = f"Of the paper's {len(verdicts)} claims {agree} hold here and {disagree} do not"
-    return f"{tested}; {untested} could not be tested." if untested else f"{tested}."
+    found = f"agrees with {agree} and disagrees with {disagree}"
+    rest = f"; for the other {untested} it is too small" if untested else ""
+    return f"Of the paper's {len(verdicts)} claims this study {found}{rest}."
 
 
 def _join(parts: Sequence[str]) -> str:
