@@ -23,8 +23,8 @@ def test_five_sentences_say_who_lasts():
         "Of the bistable ones 6 of 6 trained on lengths 1–3 and 5 of 6 trained on length 100 are "
         "certified to take the right arm at every length from 2 on, however long the maze is.",
         "Of the 4 monostable ones none is certified for every length from 2 on.",
-        "Of the paper's 3 claims this study agrees with 1 and disagrees with 1; for the other 1 it is "
-        "too small.",
+        "Of the paper's 3 claims this study agrees with 1 and disagrees with 1; for the other 1 it "
+        "is too small.",
     ]
 
 
