@@ -1,6 +1,7 @@
 """Imports between rooms point down the list of rooms, and never into a room's private modules."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,14 @@ def test_the_checker_imports_numpy_and_nothing_of_ours():
             ours = target.startswith("remanence.checker.")
             known = root in ("numpy", *sys.stdlib_module_names)
             assert ours or known, f"{file.name}:{line} imports {target}"
+
+
+@pytest.mark.parametrize("room", ["figures", "report"])
+def test_what_any_experiment_uses_names_none(room):
+    for file in sorted((SOURCE / room).glob("*")):
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        named = re.findall(r"(?i)t[-_ ]?maze|lookup.?tree|\bmazes?\b", text)
+        assert not named, f"{file} names {named}"
 
 
 def test_nothing_but_the_command_line_imports_the_checker():

@@ -13,7 +13,7 @@ import pytest
 
 from remanence.cli import main
 from remanence.figures import StudyFigure
-from remanence.report import _page, find_experiment, write_report
+from remanence.report import Claim, Finding, _page, find_experiment, write_report
 from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
@@ -104,6 +104,29 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     for row, name in zip(listed, CLAIMS, strict=True):
         assert re.sub(r"\\[|]", "", row).count("|") == 5
         assert row.endswith(f"| **{report.findings[name].verdict}** |")
+
+
+def test_the_page_opens_with_the_summary_and_its_main_figure(study, one_figure):
+    text = write_report(study).path.read_text()
+    body = text[text.index("<body>") :]
+    order = ["<h1>", 'class="summary"', "<img", 'id="claims"', 'id="run"', 'id="provenance"']
+    assert [body.index(it) for it in order] == sorted(body.index(it) for it in order)
+
+
+def test_claims_that_disagree_come_first_and_untested_ones_are_folded(study, monkeypatch):
+    def make_claim(agrees):
+        return Claim(f"It is {agrees}.", "so", lambda tables: Finding("", agrees), "Here")
+
+    claims = {str(it): make_claim(it) for it in (None, True, False)}
+    changed = dataclasses.replace(find_experiment("tmaze"), figures={}, claims=claims)
+    monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
+    text = write_report(study).path.read_text()
+    section = text[text.index('id="claims"') : text.index('id="figures"')]
+    shown, folded = section.split("<details>")
+    assert re.findall(r"It is \w+", shown) == ["It is False", "It is True"]
+    assert re.findall(r"It is \w+", folded) == ["It is None"]
+    assert "1 claims" not in folded
+    assert "1 claim that" in folded
 
 
 def test_the_same_study_gives_the_same_report(study, tmp_path, one_figure):

@@ -153,7 +153,9 @@ def test_a_certificate_of_something_else_is_made_anew(change, message, copy, stu
 
 
 def test_with_a_certificate_of_other_weights_all_tables_are_made_anew(copy, study, whole):
-    one, other = (StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(seed) for seed in (1, 2))
+    one, other = (
+        StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(seed) for seed in (1, 2)
+    )
     shutil.copy(other, one)
     certificate, *tables = repair(copy, study, whole)
     assert "this certificate is of another agent's weights" in certificate

@@ -6,7 +6,7 @@ import pytest
 
 from remanence.errors import RemanenceError
 from remanence.study import Study, estimate, list_profiles, load_profile
-from tests.study.studies import PROFILES, PROFILE
+from tests.study.studies import PROFILE, PROFILES
 
 
 def count_agents(study: Study) -> int:

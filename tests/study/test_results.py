@@ -9,7 +9,7 @@ import pytest
 from remanence.errors import StoreError, UnknownNameError
 from remanence.store import read_json, read_table, write_json, write_table
 from remanence.study import StudyDirectory, load_profile, load_results, read_status
-from tests.study.studies import PROFILES, PROFILE, run_here, write_study
+from tests.study.studies import PROFILE, PROFILES, run_here, write_study
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 from remanence.study import JobStatus, StudyStatus, estimate_seconds_left, load_profile
 from remanence.study import _status as status_module
 from remanence.study._status import read_job_status, report_life
+from tests.study.studies import PROFILES
 
 STUDY = load_profile("tmaze", "smoke", PROFILES)
 DEEP = dataclasses.replace(STUDY, jobs=load_profile("tmaze", "laptop", PROFILES).jobs[-1:])
 JOB = STUDY.jobs[0]
-from tests.study.studies import PROFILES
 
 
 def test_a_job_is_heard_of_while_it_does_not_come_to_speak(tmp_path, monkeypatch):

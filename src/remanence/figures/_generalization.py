@@ -1,75 +1,108 @@
-"""Mean return against what grows, split by training, model and stability."""
+"""Return against what grows: a panel for each model and training, colours by stability."""
+
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from remanence.figures._columns import Columns, Tables, average_over, count_agents, select_rows
 from remanence.figures._levels import limit_returns, mark_levels, read_levels
 from remanence.figures._looks import EVERY_STABILITY, Look, Looks, assign_looks
-from remanence.figures._style import STYLE, make_figure
+from remanence.figures._style import GREY, STYLE, make_figure
 
-# Every so many lengths a mean line has its model's marker, each model's at other lengths.
-LENGTHS_PER_MARKER = 8
+# A dot is one agent where it is faintest, and every agent of its kind where it is darkest.
+FAINTEST = 0.4
+# A thin line leads from mean to mean; nothing was measured along it.
+HINT: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
+OPEN = ("monostable",)
 
 
 def draw_generalization(tables: Tables, looks: Looks | None = None) -> Figure:
-    """Return against what grows: a panel for each training, a line for each kind of model.
+    """Return against what grows: a row for each model, a column for each training.
 
-    Reads the tables `outcomes`, `growth` and `levels`.
+    Dots are single agents at the values that were evaluated, markers their means. Reads the tables
+    `outcomes`, `growth` and `levels`.
     """
     looks = looks or Looks()
     outcomes, levels = tables["outcomes"], read_levels(tables)
     growth, label = (tables["growth"][name].item() for name in ("name", "label"))
     trainings = assign_looks(outcomes["preset"].tolist(), looks.trainings)
+    models = assign_looks(outcomes["model"].tolist(), looks.models)
+    most_iterations = max(outcomes["num_iterations"].tolist())
     with mpl.rc_context(STYLE):
-        figure = make_figure(7.0, 0.6 + 2.3 * len(trainings))
-        panels = figure.subplots(len(trainings), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (preset, training) in zip(panels, trainings.items(), strict=True):
-            axes.set(xscale="log", ylabel="return")
-            axes.set_title(training.name, loc="left")
-            limit_returns(axes, outcomes["return"], levels)
-            mark_levels(axes, levels, place=1.0, offset=(3, -3))
-            _draw_training(axes, select_rows(outcomes, preset=preset), growth, looks)
-        panels[-1].set(xlabel=label)
+        figure = make_figure(min(7.4, 1.8 + 3.2 * len(trainings)), 1.1 + 1.5 * len(models))
+        grid = figure.subplots(len(models), len(trainings), sharex=True, sharey=True, squeeze=False)
+        for row, (model, look) in zip(grid, models.items(), strict=True):
+            for axes, preset in zip(row, trainings, strict=True):
+                members = select_rows(outcomes, model=model, preset=preset)
+                axes.set(xscale="log")
+                axes.set_title(_name_panel(members, look, most_iterations), loc="left", fontsize=8)
+                _draw_panel(axes, members, growth)
+            row[0].set(ylabel="return")
+            limit_returns(row[0], outcomes["return"], levels)
+            for axes in row:
+                mark_levels(axes, levels, named=axes is row[-1])
+        for axes, training in zip(grid[0], trainings.values(), strict=True):
+            axes.set_title(f"{training.name}\n", loc="center", fontsize=9)
+        for axes in grid[-1]:
+            axes.set(xlabel=label)
+        _explain(figure, outcomes)
     return figure
 
 
-def _draw_training(axes: Axes, outcomes: Columns, growth: str, looks: Looks) -> None:
-    most_iterations = max(outcomes["num_iterations"].tolist())
-    models = assign_looks(outcomes["model"].tolist(), looks.models)
-    for place, (model, look) in enumerate(models.items()):
-        for stability in EVERY_STABILITY:
-            members = select_rows(outcomes, model=model, stability=stability)
-            if count_agents(members):
-                _draw_group(axes, members, growth, look, place, most_iterations)
-    axes.legend(loc="center left", bbox_to_anchor=(1.12, 0.5), fontsize=8, handlelength=3)
+def _name_panel(members: Columns, model: Look, most_iterations: int) -> str:
+    """Such as "GRU: 13 bistable, 17 monostable", and if it was trained for less than others."""
+    counts = {
+        look.name or "not measured": count_agents(select_rows(members, stability=kind))
+        for kind, look in EVERY_STABILITY.items()
+    }
+    kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    iterations = max(members["num_iterations"].tolist(), default=most_iterations)
+    brief = f" ({iterations} iterations)" if iterations < most_iterations else ""
+    return f"{model.name}{brief}: {kinds or 'not trained'}"
 
 
-def _draw_group(
-    axes: Axes, members: Columns, growth: str, model: Look, place: int, most_iterations: int
-) -> None:
-    stability = EVERY_STABILITY[members["stability"][0]]
-    for seed in sorted(set(members["seed"].tolist())):
-        single = select_rows(members, seed=seed)
-        axes.plot(single[growth], single["return"], color=model.colour, alpha=0.15, linewidth=0.6)
-    lengths, mean, _ = average_over(members, growth, "return")
-    axes.plot(
-        lengths,
-        mean,
-        stability.marker,
-        color=model.colour,
-        linewidth=1.8,
-        label=_name_group(members, model, stability, most_iterations),
-        marker=model.marker,
-        markersize=5,
-        markevery=(3 * place % LENGTHS_PER_MARKER, LENGTHS_PER_MARKER),
+def _draw_panel(axes: Axes, members: Columns, growth: str) -> None:
+    for kind, look in EVERY_STABILITY.items():
+        group = select_rows(members, stability=kind)
+        number = count_agents(group)
+        if not number:
+            continue
+        places = np.stack([group[growth], group["return"]], axis=1)
+        (sizes, returns), counts = _count_places(places)
+        shades: Any = FAINTEST + (1 - FAINTEST) * counts / number
+        axes.scatter(sizes, returns, s=7, color=look.colour, alpha=shades, linewidths=0)
+        sizes, mean, _ = average_over(group, growth, "return")
+        axes.plot(sizes, mean, look.marker, color=look.colour, label=look.name, **HINT)
+        axes.plot(sizes, mean, "o", **_choose_marker(kind, look))
+
+
+def _count_places(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each place once, as columns, and how many agents are there."""
+    found, counts = np.unique(places, axis=0, return_counts=True)
+    return found.T, counts
+
+
+def _choose_marker(kind: str, look: Look) -> dict[str, Any]:
+    face = "white" if kind in OPEN else look.colour
+    return {"color": look.colour, "markerfacecolor": face, "markersize": 3.2, "mew": 0.8}
+
+
+def _choose_hint(look: Look) -> dict[str, Any]:
+    return {"linestyle": look.marker, "label": f"{look.name or 'not measured'}, mean"}
+
+
+def _explain(figure: Figure, outcomes: Columns) -> None:
+    found = set(outcomes["stability"].tolist())
+    handles = [
+        Line2D([], [], marker="o", **_choose_marker(kind, look), **_choose_hint(look))
+        for kind, look in EVERY_STABILITY.items()
+        if kind in found
+    ]
+    dot = Line2D(
+        [], [], marker=".", color=GREY, linestyle="none", markersize=4, label="single agents"
     )
-
-
-def _name_group(members: Columns, model: Look, stability: Look, most_iterations: int) -> str:
-    """Such as "GRU, bistable (13)", and for how many iterations if for fewer than others."""
-    name = f"{model.name}, {stability.name}" if stability.name else model.name
-    name = f"{name} ({count_agents(members)})"
-    iterations = max(members["num_iterations"].tolist())
-    return f"{name},\n{iterations} iterations" if iterations < most_iterations else name
+    figure.legend(handles=[*handles, dot], loc="outside lower center", ncols=4, fontsize=8)

@@ -40,22 +40,27 @@ def limit_returns(axes: Axes, returns: np.ndarray, levels: Mapping[str, float]) 
 
 
 def mark_levels(
-    axes: Axes, levels: Mapping[str, float], place: float, offset: tuple[int, int]
+    axes: Axes,
+    levels: Mapping[str, float],
+    place: float = 1.0,
+    offset: tuple[int, int] = (3, -3),
+    *,
+    named: bool = True,
 ) -> None:
-    """A dotted line for each level, named at a share of the width; `offset` is in points.
+    """A thin line for each level, and its name at a share of the width; `offset` is in points.
 
     The axis of returns must have its limits. Of levels that lie close together the highest is
     drawn.
     """
     low, high = axes.get_ylim()
     above = np.inf
-    for name, level in sorted(levels.items(), key=lambda named: -named[1]):
+    for name, level in sorted(levels.items(), key=lambda item: -item[1]):
         if above - level < NEAREST * (high - low):
             continue
         above = level
-        axes.axhline(level, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+        axes.axhline(level, color=GREY, linewidth=0.6, alpha=0.45, zorder=0)
         axes.annotate(
-            name,
+            name if named else "",
             (place, level),
             xycoords=("axes fraction", "data"),
             xytext=offset,

@@ -24,15 +24,17 @@ def draw_returns(
     stability: Mapping[Any, str],
     title: str = "",
     *,
+    axis: str | None = None,
     label: str | None = None,
     levels: Mapping[str, float] | None = None,
 ) -> Figure:
     """Mean return against what grows, from the columns of an evaluation's summary.
 
-    `stability` names that of each agent, `label` what grows, and `levels` returns that mean
-    something. Lines that fall on each other are counted at their end.
+    `stability` names that of each agent, `axis` the column of what grows, `label` what that is,
+    and `levels` returns that mean something. Lines that fall on each other are counted where they
+    end.
     """
-    axis = next(name for name in summary if name not in OTHER_COLUMNS)
+    axis = axis or next(name for name in summary if name not in OTHER_COLUMNS)
     with mpl.rc_context(STYLE):
         figure = make_figure()
         axes = figure.add_subplot()

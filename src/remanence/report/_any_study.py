@@ -24,9 +24,10 @@ GENERALIZATION = StudyFigure(
     draw_generalization,
     needs=("outcomes",),
     title="Return against what grows",
-    caption="Mean return of the greedy policy over as many agents as the legend says: full lines "
-    "are agents whose memories stay apart, dashed ones such that forget. Faint lines are single "
-    "agents, of which many may lie on each other.",
+    caption="Return of the greedy policy where it was evaluated. Markers are means over as many "
+    "agents as the panel says, full where their memories stay apart and open where they do not; "
+    "the thin lines only lead from one to the next, and nothing was measured along them. Dots are "
+    "single agents: the darker, the more of them.",
 )
 LEARNING = StudyFigure(
     draw_learning,
@@ -41,7 +42,7 @@ def describe_any_study(name: str) -> Experiment:
     """An experiment without claims: curves, returns against what grows, and what they say."""
     return Experiment(
         name=name,
-        title=f"The study “{name}”",
+        title=f"What was found in “{name}”",
         about="",
         profiles=Path(__file__).parent / "profiles",
         derive_tables=_derive_tables,

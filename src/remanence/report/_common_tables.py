@@ -22,7 +22,8 @@ def derive_common_tables(records: Records) -> Tables:
     `stability`, `vaa` and `vaa_limit`; the others are as `remanence.figures` has them.
     """
     agents = _list_agents(records)
-    outcomes = records.tables["outcomes"]
+    # A table of no rows may not know what grows.
+    outcomes = {records.growth.name: np.zeros(0), **records.tables["outcomes"]}
     stability = [agents[key]["stability"] for key in _list_keys(outcomes)]
     growth = {"name": records.growth.name, "label": records.growth.label}
     return {

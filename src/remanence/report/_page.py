@@ -45,7 +45,7 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims."""
     study = Path(study)
     records = read_records(study)
-    experiment = find_experiment(str(records.description.get("name", "")))
+    experiment = find_experiment(str(records.description.get("name", study.absolute().name)))
     tables = experiment.derive_tables(records)
     path = study / "report.html" if out is None else Path(out)
     pictures = list(draw_pictures(experiment.figures, tables, path.parent / "figures"))

@@ -50,25 +50,41 @@ def test_outcomes_are_counted_in_bars_and_marked_one_by_one():
 
 
 @pytest.mark.parametrize(("figure", "linear"), [("nonlinear", False), ("parallelizable", True)])
-def test_returns_are_means_over_as_many_models_as_the_label_says(figure, linear):
-    panels = draw(figure).axes
-    assert len(panels) == len(PRESETS)
-    for axes, preset in zip(panels, PRESETS, strict=True):
-        outcomes = select_rows(TABLES["outcomes"], preset=preset, parallelizable=linear)
+def test_returns_are_means_over_as_many_models_as_the_panel_says(figure, linear):
+    panels = iter(draw(figure).axes)
+    models = [name for name, (_, kind) in MODELS.items() if kind == linear]
+    for model, preset in itertools.product(models, PRESETS):
+        axes = next(panels)
+        outcomes = select_rows(TABLES["outcomes"], preset=preset, model=model)
         lines = get_lines(axes)
-        groups = sorted(set(zip(outcomes["model"], outcomes["stability"], strict=True)))
-        assert len(lines) == len(groups)
-        for model, stability in groups:
-            members = select_rows(outcomes, model=model, stability=stability)
-            name = {"gru": "GRU", "deep-mingru": "deep minGRU"}.get(model, model)
-            line = lines[f"{name}, {stability} ({len(set(members['seed']))})"]
-            assert (line.get_marker() == "o") == (model != "deep-mingru")
+        kinds = sorted(set(outcomes["stability"].tolist()))
+        assert sorted(lines) == kinds
+        name = {"gru": "GRU", "deep-mingru": "deep minGRU"}.get(model, model)
+        assert axes.get_title(loc="left").startswith(f"{name}: ")
+        for stability in kinds:
+            members = select_rows(outcomes, stability=stability)
+            assert f"{len(set(members['seed']))} {stability}" in axes.get_title(loc="left")
             expected = [
                 np.mean(members["return"][members["length"] == length]) for length in LENGTHS
             ]
-            np.testing.assert_array_equal(line.get_xdata(), LENGTHS)
-            np.testing.assert_allclose(line.get_ydata(), expected)
-            assert line.get_linestyle() == ("-" if stability == "bistable" else "--")
+            np.testing.assert_array_equal(lines[stability].get_xdata(), LENGTHS)
+            np.testing.assert_allclose(lines[stability].get_ydata(), expected)
+            assert lines[stability].get_linestyle() == ("-" if stability == "bistable" else "--")
+    assert next(panels, None) is None
+
+
+def test_single_models_are_dots_where_they_were_evaluated_and_darker_where_they_are_many():
+    axes = draw("nonlinear").axes[0]
+    monostable, bistable = axes.collections
+    # Two bistable GRUs have 4 everywhere; the monostable one has 4 twice, and then 1.9 + 0.3.
+    np.testing.assert_allclose(bistable.get_offsets(), [[2, 4], [10, 4], [100, 4]])
+    np.testing.assert_allclose(monostable.get_offsets(), [[2, 4], [10, 4], [100, 2.2]])
+    assert set(bistable.get_alpha()) == {1.0}
+    apart = np.where(TABLES["nonlinear_outcomes"]["seed"] == 1, 3.0, 4.0)
+    changed = TABLES["nonlinear_outcomes"] | {"return": apart}
+    _, bistable = draw("nonlinear", TABLES | {"nonlinear_outcomes": changed}).axes[0].collections
+    assert len(bistable.get_offsets()) == 2 * len(LENGTHS)
+    assert set(bistable.get_alpha()) == {0.7}
 
 
 def test_learning_curves_are_mean_and_two_sigma():
@@ -96,9 +112,10 @@ def test_bands_are_cut_at_the_returns_that_exist():
 
 def test_models_that_were_trained_for_less_say_so():
     mixed = {"parallelizable_outcomes": TABLES["outcomes"]}
-    labels = get_lines(draw("parallelizable", TABLES | mixed).axes[0])
-    assert "deep minGRU, monostable (3),\n20 iterations" in labels
-    assert "GRU, bistable (2)" in labels
+    panels = draw("parallelizable", TABLES | mixed).axes
+    titles = {axes.get_title(loc="left") for axes in panels}
+    assert "deep minGRU (20 iterations): 3 monostable" in titles
+    assert "GRU: 1 monostable, 2 bistable" in titles
 
 
 def test_transients_are_the_states_of_each_unit_after_each_cue():
@@ -154,9 +171,10 @@ def test_spans_too_fine_to_see_are_drawn_as_shades_of_their_share():
 
 def test_a_training_that_was_not_run_has_no_panel():
     tables = select_training(TABLES, "tmaze-short")
-    for figure in ("nonlinear", "spans"):
-        (axes,) = draw(figure, tables).axes
-        assert "lengths 1–3" in axes.get_title(loc="left")
+    (axes,) = draw("spans", tables).axes
+    assert "lengths 1–3" in axes.get_title(loc="left")
+    panels = draw("nonlinear", tables).axes
+    assert ["lengths 1–3" in axes.get_title() for axes in panels] == [True, False]
 
 
 def test_a_figure_without_its_table_is_refused():

@@ -28,18 +28,19 @@ FIGURES = {
         functools.partial(_draw_outcomes_of, "nonlinear_outcomes"),
         needs=("nonlinear_outcomes",),
         title="Return against length: nonlinear models",
-        caption="Mean return of the greedy policy, exact, over as many models as the legend says: "
-        "full lines are bistable models, dashed ones monostable. Faint lines are single models, "
-        "of which many lie on each other. A model that is right after one cue and takes no arm "
-        "after the other has 2.",
+        caption="Return of the greedy policy, exact, at the lengths that were evaluated. Markers "
+        "are means over as many models as the panel says, full for bistable and open for "
+        "monostable ones; the thin lines only lead from one to the next, and nothing was measured "
+        "along them. Dots are single models: the darker, the more of them. A model that is right "
+        "after one cue and takes no arm after the other has 2.",
         counterpart="the paper's figure 3B",
     ),
     "parallelizable": StudyFigure(
         functools.partial(_draw_outcomes_of, "parallelizable_outcomes"),
         needs=("parallelizable_outcomes",),
         title="Return against length: parallelizable models",
-        caption="The same for models whose update is linear in the state. A line ends at the "
-        "longest maze that its models were evaluated at.",
+        caption="The same for models whose update is linear in the state. Where markers end, their "
+        "models were evaluated no further.",
         counterpart="the paper's figure 3C",
     ),
     "outcomes": StudyFigure(

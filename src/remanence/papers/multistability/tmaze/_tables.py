@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from remanence.certificates import LengthSet
-from remanence.figures import Columns, Tables, keep_rows, select_rows
+from remanence.figures import Columns, Tables, keep_rows, select_rows, tabulate_levels
 from remanence.papers.multistability._judging import TRAINED
 from remanence.papers.multistability.tmaze._lengths import SolvedLengths, list_stretches
 from remanence.papers.multistability.tmaze._typical import select_typical_orbits
@@ -36,6 +36,8 @@ from remanence.report import (
 
 # The length at which the paper counts outcomes.
 PROBE = 100
+# A maze without a decision in time ends with nothing.
+NO_ARM = {"no arm in time": 0.0}
 # The paper evaluates from length 2 on; at length 1 the cue is seen at the junction.
 LENGTH = "length from 2 on"
 # An empty table has columns too.
@@ -57,6 +59,7 @@ def derive_tables(records: Records) -> Tables:
     columns = stack_rows(models, MODEL_COLUMNS)
     return {
         **common,
+        "levels": tabulate_levels({**records.levels, **NO_ARM}),
         "models": columns,
         "lengths": stack_rows(lengths, LENGTH_COLUMNS),
         "states": select_typical_orbits(records.tables["orbits"], columns),
