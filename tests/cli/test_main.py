@@ -50,7 +50,7 @@ def test_the_package_runs_as_the_command(capsys, monkeypatch):
 def test_demo_plays_every_cell_in_both_environments(capsys):
     main(["demo", "--json"])
     played = [json.loads(line) for line in lines(capsys)]
-    cells = {"optimal", "gru", "brc", "nbrc", "mingru", "bmru", "hybrid"}
+    cells = {"optimal", "gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid"}
     for environment in ("tmaze", "lookup-tree-maze"):
         assert {p["agent"] for p in played if p["environment"] == environment} == cells
 

@@ -53,8 +53,9 @@ def make_agent(name: str, environment: AbstractEnvironment, seed: int) -> Agent:
         raise InvalidOptionError("seed", seed, "use a whole number from 0 to 2**31 - 1")
     if name not in cell_registry:
         raise UnknownNameError("agent", name, [OPTIMAL, *cell_registry])
-    # Halves need an even number of units; the T-maze network has five.
-    architecture = make_architecture("tmaze", cell=name, state_size=6 if name == "hybrid" else 5)
+    # The T-maze network has five units, a hybrid an even number, an LSTM two numbers for each.
+    state_size = {"hybrid": 6, "lstm": 10}.get(name, 5)
+    architecture = make_architecture("tmaze", cell=name, state_size=state_size)
     policy = make_policy(
         architecture,
         environment.observation_size,

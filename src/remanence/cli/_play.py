@@ -23,7 +23,7 @@ class Play:
     environment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ENVIRONMENT")]
     """tmaze or lookup-tree-maze, or the name of an environment of your own."""
     agent: str = "gru"
-    """A cell of an untrained network (gru, brc, nbrc, mingru, bmru, hybrid), or `optimal`."""
+    """A cell of an untrained network (gru, lstm, brc, nbrc, mingru, bmru, hybrid), or `optimal`."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """The environment's options, such as length=10, num_mazes=1:20, time_limit_factor=none."""
     seed: int = 0

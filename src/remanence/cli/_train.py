@@ -42,7 +42,7 @@ class Train:
     preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
     """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree."""
     cell: str = "gru"
-    """The recurrent cell: gru, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
+    """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
     """Seeds to train, such as 1-30 or 1,4,7."""
     out: Path | None = None

@@ -16,6 +16,7 @@ class Look(NamedTuple):
 
 MODELS = {
     "gru": Look("GRU", BLUE, "o"),
+    "lstm": Look("LSTM", GREY, "X"),
     "brc": Look("BRC", ORANGE, "s"),
     "nbrc": Look("nBRC", GREEN, "^"),
     "mingru": Look("minGRU", PINK, "D"),
