@@ -54,7 +54,7 @@ def test_changes_go_to_a_copy():
         ({"encoder": [5, 10**12]}, "encoder = 1000000000000"),
         ({"head": [1] * 101}, "head = '101 sizes' .* 100 layers are the most"),
         ({"dropout": 1.0}, r"dropout = 1\.0"),
-        ({"skip": True}, "its last size must be the state size, 5"),
+        ({"skip": True}, "with skip, give one as wide as the output"),
     ],
 )
 def test_impossible_numbers_are_refused(changes, message):
