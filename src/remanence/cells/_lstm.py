@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
+from remanence._numbers import check_whole
 from remanence._typing import Key
 from remanence.cells._cell import AbstractGatedCell, State
-from remanence.cells._weights import Projection, check_size, orthogonal_gates
+from remanence.cells._weights import Projection, orthogonal_gates
 from remanence.errors import InvalidOptionError
 
 
@@ -35,7 +36,7 @@ class LSTM(AbstractGatedCell):
     def __init__(
         self, input_size: int, state_size: int, *, key: Key, initial_forget_bias: float = 0.0
     ):
-        if check_size("state_size", state_size) % 2:
+        if check_whole("state_size", state_size, 1) % 2:
             raise InvalidOptionError("state_size", state_size, "an LSTM's must be even: h, then c")
         if not math.isfinite(initial_forget_bias):
             raise InvalidOptionError("initial_forget_bias", initial_forget_bias, "use a number")

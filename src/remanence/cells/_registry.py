@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence._keys import derive_key
+from remanence._numbers import check_whole
 from remanence._registry import Registry, check_options
 from remanence._typing import Key
 from remanence.cells._bmru import BMRU
@@ -14,7 +15,6 @@ from remanence.cells._compositions import Parallel
 from remanence.cells._gru import GRU
 from remanence.cells._lstm import LSTM
 from remanence.cells._mingru import MinGRU
-from remanence.cells._weights import check_size
 from remanence.errors import InvalidOptionError
 
 # A factory is called as `factory(input_size, state_size, key=key, **options)`; a cell class is one.
@@ -35,7 +35,7 @@ def make_hybrid(
     initial_threshold: float = 0.5,
 ) -> Parallel:
     """BMRU and minGRU of half width each on the same input; the options are the BMRU's."""
-    if check_size("state_size", state_size) % 2:
+    if check_whole("state_size", state_size, 1) % 2:
         raise InvalidOptionError("state_size", state_size, "a hybrid's must be even")
     half = state_size // 2
     bmru = BMRU(

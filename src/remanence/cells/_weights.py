@@ -1,17 +1,15 @@
 """The weights of cells and how they start. The paper does not say how; these choices are ours."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
+from remanence._numbers import check_whole
 from remanence._typing import Key
-from remanence.errors import InvalidOptionError
 
 _xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
 _orthogonal = jax.nn.initializers.orthogonal()
@@ -33,8 +31,8 @@ class Projection(eqx.Module):
     bias: Float[Array, "gates state"]
 
     def __init__(self, gates: Sequence[str], input_size: int, state_size: int, *, key: Key):
-        check_size("input_size", input_size)
-        check_size("state_size", state_size)
+        check_whole("input_size", input_size, 1)
+        check_whole("state_size", state_size, 1)
         self.weight = xavier_gates(key, gates, state_size, input_size)
         self.bias = jnp.zeros((len(gates), state_size))
 
@@ -55,10 +53,3 @@ def orthogonal_gates(
 ) -> Float[Array, "gates {size} {size}"]:
     """One orthogonal matrix for each gate (Saxe et al. 2014)."""
     return jnp.stack([_orthogonal(derive_key(key, gate), (size, size)) for gate in gates])
-
-
-def check_size(option: str, value: Any) -> int:
-    """A size that is a whole number of 1 or more."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InvalidOptionError(option, value, "use a whole number of 1 or more")
-    return int(value)

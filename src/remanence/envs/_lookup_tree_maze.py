@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from remanence._numbers import check_whole
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence._words import Seed, Word, seed_from, word_at
 from remanence.envs import _corridor as corridor
@@ -88,8 +89,7 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
     params_class: ClassVar[type] = LookupTreeMazeParams
 
     def __post_init__(self):
-        if not isinstance(self.table_size, int) or not 2 <= self.table_size <= 30:
-            raise InvalidOptionError("table_size", self.table_size, "use an integer from 2 to 30")
+        check_whole("table_size", self.table_size, 2, 30)
         if self.index_encoding not in INDEX_ENCODINGS:
             known = " or ".join(map(repr, INDEX_ENCODINGS))
             raise InvalidOptionError("index_encoding", self.index_encoding, f"use {known}")

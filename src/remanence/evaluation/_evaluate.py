@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from remanence._keys import derive_key
+from remanence._numbers import check_whole
 from remanence.certificates import ExactEvaluator, make_exact_evaluator
 from remanence.envs import AbstractEnvironment, Growth
 from remanence.errors import InvalidOptionError, MissingMethodError
@@ -96,11 +97,9 @@ def _find_growth(environment: AbstractEnvironment) -> Growth:
 
 
 def _check_lengths(lengths: Sequence[int]) -> list[int]:
-    numbers = list(lengths)
-    if not numbers or any(int(n) != n or not 1 <= n <= LONGEST for n in numbers):
-        remedy = f"give whole numbers from 1 to {LONGEST:,}"
-        raise InvalidOptionError("lengths", numbers, remedy)
-    return sorted({int(length) for length in lengths})
+    if not len(lengths):
+        raise InvalidOptionError("lengths", [], "give one or more")
+    return sorted({check_whole("lengths", length, 1, LONGEST) for length in lengths})
 
 
 def _run_exactly(

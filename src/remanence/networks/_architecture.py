@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from remanence._numbers import check_whole
 from remanence._registry import Registry, check_options
 from remanence.errors import InvalidOptionError
 
@@ -67,8 +68,7 @@ class Architecture:
         limits += [("encoder", size, MOST_UNITS) for size in self.encoder]
         limits += [("head", size, MOST_UNITS) for size in self.head]
         for option, size, most in limits:
-            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
-                raise InvalidOptionError(option, size, f"use whole numbers from 1 to {most:,}")
+            check_whole(option, size, 1, most)
         for option in ("encoder", "head"):
             number = len(getattr(self, option))
             if number > MOST_LAYERS:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from remanence import envs
+from remanence._numbers import check_whole, is_whole
 from remanence.cells import registry as cell_registry
 from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
@@ -55,12 +56,8 @@ class Job:
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
-        if not is_whole(self.num_iterations, lowest=1):
-            remedy = "use a whole number of 1 or more"
-            raise InvalidOptionError("num_iterations", self.num_iterations, remedy)
-        if not is_whole(self.budget, lowest=1) or self.budget > LONGEST:
-            remedy = f"use a whole number from 1 to {LONGEST:,}"
-            raise InvalidOptionError("budget", self.budget, remedy)
+        check_whole("num_iterations", self.num_iterations, 1)
+        check_whole("budget", self.budget, 1, LONGEST)
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
         object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))
@@ -189,12 +186,8 @@ def name_model(network: str, cell: str) -> str:
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:
-    whole = isinstance(numbers, list | tuple) and all(is_whole(it, lowest) for it in numbers)
-    if not whole or not numbers or max(numbers) > highest or len(set(numbers)) < len(numbers):
+    listed = isinstance(numbers, list | tuple) and len(numbers) > 0
+    whole = listed and all(is_whole(it, lowest, highest) for it in numbers)
+    if not whole or len(set(numbers)) < len(numbers):
         remedy = f"give whole numbers from {lowest} to {highest:,}, each one once"
         raise InvalidOptionError(option, numbers, remedy)
-
-
-def is_whole(number: Any, lowest: int) -> bool:
-    """Whether it is a whole number, and not too small; true and false are none."""
-    return isinstance(number, int) and not isinstance(number, bool) and number >= lowest

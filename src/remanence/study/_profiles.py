@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from remanence._numbers import check_whole, is_whole
 from remanence._registry import check_options
 from remanence.certificates import BUDGET
 from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
-from remanence.study._plan import DEFAULT_STAGES, Job, Study, is_whole, name_job
+from remanence.study._plan import DEFAULT_STAGES, Job, Study, name_job
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 MOST_PER_DECADE = 1_000
@@ -82,8 +83,7 @@ def _list_jobs(
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", max(1, len(seeds)))
-    if not is_whole(size, lowest=1):
-        raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
+    check_whole("seeds_per_job", size, 1)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
@@ -110,7 +110,8 @@ def _read_seeds(given: Any) -> list[int]:
     if isinstance(given, list):
         return given
     _check_keys("seeds", given, ("first", "last"))
-    _check_whole(given, ("first", "last"), 0, LARGEST_SEED)
+    for end in ("first", "last"):
+        check_whole(end, given[end], 0, LARGEST_SEED)
     if not 0 <= given["last"] - given["first"] < MOST_SEEDS:
         remedy = f"the first must not exceed the last, and {MOST_SEEDS:,} are the most"
         raise InvalidOptionError("seeds", given, remedy)
@@ -123,9 +124,11 @@ def _read_lengths(given: Any) -> list[int]:
         return given
     keys = ("shortest", "longest", "per_decade", "also")
     _check_keys("lengths", given, keys, optional=("per_decade", "also"))
-    _check_whole(given, ("shortest", "longest"), 1, LONGEST)
-    _check_whole(given, ("per_decade",), 1, MOST_PER_DECADE)
-    spaced = space_lengths(given["shortest"], given["longest"], given.get("per_decade", 10))
+    shortest, longest = (
+        check_whole(end, given[end], 1, LONGEST) for end in ("shortest", "longest")
+    )
+    per_decade = check_whole("per_decade", given.get("per_decade", 10), 1, MOST_PER_DECADE)
+    spaced = space_lengths(shortest, longest, per_decade)
     also = given.get("also", [])
     if not isinstance(also, list) or not all(is_whole(length, lowest=1) for length in also):
         raise InvalidOptionError("also", also, "give a list of whole numbers of 1 or more")
@@ -175,10 +178,3 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "changes": (_is_table, "give a table of PPO's numbers"),
     "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
 }
-
-
-def _check_whole(found: Mapping[str, Any], keys: Sequence[str], lowest: int, highest: int) -> None:
-    for key in keys:
-        if key in found and not (is_whole(found[key], lowest) and found[key] <= highest):
-            remedy = f"use a whole number from {lowest} to {highest:,}"
-            raise InvalidOptionError(key, found[key], remedy)

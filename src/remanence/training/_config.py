@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from remanence._numbers import check_whole
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError
 
@@ -19,8 +20,7 @@ def _check_kind(option: str, value: Any, default: Any) -> None:
         if not isinstance(value, bool):
             raise InvalidOptionError(option, value, "use true or false")
     elif isinstance(default, int):
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-            raise InvalidOptionError(option, value, "use a whole number from 1 to 2**31 - 1")
+        check_whole(option, value, 1, 2**31 - 1)
     elif not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise InvalidOptionError(option, value, "use a number of 0 or more")
 
@@ -57,9 +57,7 @@ class PPOConfig:
         for field in dataclasses.fields(self):
             _check_kind(field.name, getattr(self, field.name), field.default)
         for option in ("policy_epochs", "value_epochs"):
-            if getattr(self, option) > MOST_EPOCHS:
-                remedy = f"use a whole number from 1 to {MOST_EPOCHS:,}"
-                raise InvalidOptionError(option, getattr(self, option), remedy)
+            check_whole(option, getattr(self, option), 1, MOST_EPOCHS)
         if self.num_envs * self.num_steps > MOST_STEPS:
             raise InvalidOptionError(
                 "num_envs, num_steps",
