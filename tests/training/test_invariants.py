@@ -113,12 +113,12 @@ def test_a_truncated_episode_ends_with_its_own_final_observation(played):
     assert not np.allclose(next_value[truncated], following[truncated])
 
 
-def test_packed_episodes_equal_episodes_run_apart(played):
+def test_episodes_in_one_sequence_equal_episodes_run_apart(played):
     _, state, _, rollout = played
     run = eqx.filter_jit(state.policy.run)
     member = 0
     starts = [0, *np.flatnonzero(np.asarray(rollout.first)[1:, member]) + 1, NUM_STEPS]
-    packed, _ = run(
+    together, _ = run(
         rollout.observation[:, member], rollout.first[:, member], state.stage.policy_state[member]
     )
     for start, end in itertools.pairwise(starts):
@@ -126,7 +126,7 @@ def test_packed_episodes_equal_episodes_run_apart(played):
         begin = state.policy.initial_state() if opens else state.stage.policy_state[member]
         observations = rollout.observation[start:end, member]
         apart, _ = run(observations, jnp.zeros(end - start, bool), begin)
-        np.testing.assert_allclose(packed[start:end], apart, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(together[start:end], apart, rtol=1e-5, atol=1e-6)
 
 
 def test_losses_are_their_definitions(played):
