@@ -231,11 +231,10 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
 
 def test_the_checkpoint_of_another_run_is_refused_and_kept(whole_run, tmp_path):
     other = tmp_path / "other"
-    changed = change_config(CONFIG, {"num_iterations": 1, "discount": 0.5})
-    begin(other, config=changed)
+    begin(other, config=change_config(CONFIG, {"num_iterations": 1}))
     out = copy_run(whole_run, tmp_path / "run")
     before = copy_run(other / "checkpoint.safetensors", out / "checkpoint.safetensors").read_bytes()
-    with pytest.raises(StoreError, match=r"another run: what\.config\.discount is 0\.5"):
+    with pytest.raises(StoreError, match=r"another run: what\.config\.num_iterations is 1"):
         begin(out, resume=True)
     assert (out / "checkpoint.safetensors").read_bytes() == before
 
