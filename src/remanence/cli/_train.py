@@ -80,6 +80,7 @@ class Train:
                 checkpoint_every=self.checkpoint_every,
                 on_iteration=show,
                 should_stop=stops,
+                command=[Path(sys.argv[0]).name, *sys.argv[1:]],
             )
         if self.json:
             summary = _summarize(training, out)

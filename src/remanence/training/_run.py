@@ -1,6 +1,6 @@
 """A run on disk: a directory that anyone can read without us.
 
-run.json                 configuration, versions, command line
+run.json                 configuration, versions, the command line if there was one
 curves.parquet           a row for each seed and iteration
 agents/seed-1.safetensors ...
 checkpoint.safetensors   all of the state, curves so far included: what a resumed run reads
@@ -10,7 +10,6 @@ import dataclasses
 import datetime
 import json
 import platform
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -51,8 +50,12 @@ def describe_run(
     config: PPOConfig,
     seeds: Sequence[int],
     batching: str,
+    command: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """What a run is, as JSON has it: `what` must not change when it is resumed."""
+    """What a run is, as JSON has it: `what` must not change when it is resumed.
+
+    `command` is the command line that began it, None for a call from Python.
+    """
     return {
         "format": FORMAT,
         "what": {
@@ -65,7 +68,7 @@ def describe_run(
         },
         "versions": {name: version(name) for name in _VERSIONED},
         "python": platform.python_version(),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": None if command is None else list(command),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

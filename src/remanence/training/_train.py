@@ -60,13 +60,15 @@ def train(
     checkpoint_every: int = 5,
     on_iteration: Callable[[Progress], Any] = lambda progress: None,
     should_stop: Callable[[], bool] = lambda: False,
+    command: Sequence[str] | None = None,
 ) -> Training:
     """Train one agent for each seed by recurrent PPO.
 
     `env` is an environment, or the pair that `envs.make` returns. With `out`, the run is written to
     that directory, with a checkpoint every `checkpoint_every` iterations; with `resume`, a run that
     was stopped or killed there goes on, and ends as if it had never been interrupted.
-    `should_stop` is asked after every iteration.
+    `should_stop` is asked after every iteration. `command` is the command line, if any, that the
+    run's description is to tell.
     """
     environment, params = _check_environment(env)
     config = config or PPOConfig()
@@ -82,7 +84,7 @@ def train(
     shapes = _shape_of_states(learner, params, len(seeds))
     engine = make_engine(learner, params, batching)
     description = functools.partial(
-        describe_run, envs.describe(environment, params), network, config, seeds, batching
+        describe_run, envs.describe(environment, params), network, config, seeds, batching, command
     )
     with _open_run(out, resume, description) as run:
         curves = _start(engine, shapes, run, seeds, resume)
