@@ -23,6 +23,7 @@ from remanence import envs
 from remanence.networks import make_architecture
 from remanence.training import get_preset
 from remanence.training._engines import make_engine
+from remanence.training._iteration import make_iteration
 from remanence.training._learner import Learner
 
 
@@ -83,7 +84,8 @@ def start_map(learner: Learner, params: Any, seeds: list[int]) -> Callable[[], A
     """All seeds in one program, one after another."""
     begin = jax.jit(jax.vmap(learner.begin, in_axes=(0, None)))
     states = begin(jnp.array(seeds, jnp.int32), params)
-    advance = jax.jit(lambda states: jax.lax.map(lambda s: learner.iterate(s, params), states))
+    iteration = make_iteration(learner)
+    advance = jax.jit(lambda states: jax.lax.map(lambda s: iteration.run(s, params), states))
 
     def iterate() -> None:
         nonlocal states

@@ -35,25 +35,29 @@ class NoParams(eqx.Module):
     pass
 
 
-class ProbeState(eqx.Module):
-    time: Any
-    cue: Any
-    rewarded: Any
-
-
-@dataclasses.dataclass(frozen=True)
-class Probe(AbstractEnvironment[ProbeState, NoParams]):
+class Task(eqx.Module):
     """`num_steps` steps; a cue of +1 or -1 is seen at the first if `shows_cue`.
 
     The last step is rewarded: always, or if `needs_action`, when the action says what the cue did
     (when there is none, when it is 1).
     """
 
-    num_steps: int = 1
-    shows_cue: bool = False
-    needs_action: bool = False
+    num_steps: Any = eqx.field(default=1, converter=jnp.int32)
+    shows_cue: Any = eqx.field(default=False, converter=jnp.bool_)
+    needs_action: Any = eqx.field(default=False, converter=jnp.bool_)
 
-    params_class: ClassVar[type] = NoParams
+
+class ProbeState(eqx.Module):
+    task: Task
+    time: Any
+    cue: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe(AbstractEnvironment[ProbeState, Task]):
+    """All tasks as one environment, so that one compiled program trains on every rung."""
+
+    params_class: ClassVar[type] = Task
 
     @property
     def num_actions(self) -> int:
@@ -64,66 +68,64 @@ class Probe(AbstractEnvironment[ProbeState, NoParams]):
         return np.array([-1, 0], np.float32), np.array([1, 1], np.float32)
 
     def start(self, key, params):
-        cue = jnp.where(jax.random.bernoulli(key), 1.0, -1.0) if self.shows_cue else jnp.ones(())
-        return ProbeState(jnp.zeros((), jnp.int32), cue, jnp.zeros(()))
+        drawn = jnp.where(jax.random.bernoulli(key), 1.0, -1.0)
+        cue = jnp.where(params.shows_cue, drawn, 1.0)
+        return ProbeState(params, jnp.zeros((), jnp.int32), cue)
 
     def advance(self, key, state, action, params):
-        last = state.time == self.num_steps - 1
-        right = (action == 1) == (state.cue > 0) if self.needs_action else jnp.array(True)
+        last = state.time == params.num_steps - 1
+        right = ((action == 1) == (state.cue > 0)) | ~params.needs_action
         reward = jnp.where(last & right, 1.0, 0.0)
-        state = ProbeState(state.time + 1, state.cue, reward)
-        return state, reward, last, jnp.array(False)
+        return ProbeState(params, state.time + 1, state.cue), reward, last, jnp.array(False)
 
     def observe(self, state):
-        cue = jnp.where((state.time == 0) & self.shows_cue, state.cue, 0.0)
-        return jnp.stack([cue, (state.time == self.num_steps - 1).astype(jnp.float32)])
+        cue = jnp.where((state.time == 0) & state.task.shows_cue, state.cue, 0.0)
+        last = state.time == state.task.num_steps - 1
+        return jnp.stack([cue, last.astype(jnp.float32)])
 
 
-def values_along(training, environment, cue=1.0):
+def learn(network=NETWORK, **options):
+    return train((Probe(), Task(**options)), network, CONFIG)
+
+
+def values_along(training, task):
     """The value network's estimates along one episode."""
-    agent = training.agents[1]
-    state, episode = agent.value.initial_state(), ProbeState(jnp.int32(0), jnp.float32(cue), None)
-    values = []
-    for time in range(environment.num_steps):
-        episode = ProbeState(jnp.int32(time), episode.cue, None)
-        value, state = agent.value.step(environment.observe(episode), state)
-        values.append(float(value[0]))
+    value = training.agents[1].value
+    step = eqx.filter_jit(value.step)
+    state, values = value.initial_state(), []
+    for time in range(int(task.num_steps)):
+        observation = Probe().observe(ProbeState(task, jnp.int32(time), jnp.float32(1)))
+        estimate, state = step(observation, state)
+        values.append(float(estimate[0]))
     return values
 
 
 def test_the_value_of_a_constant():
-    environment = Probe()
-    training = train(environment, NETWORK, CONFIG)
-    np.testing.assert_allclose(values_along(training, environment), [1], atol=0.05)
+    np.testing.assert_allclose(values_along(learn(), Task()), [1], atol=0.05)
 
 
 def test_discounting():
-    environment = Probe(num_steps=3)
-    training = train(environment, NETWORK, CONFIG)
-    np.testing.assert_allclose(values_along(training, environment), [0.81, 0.9, 1], atol=0.05)
+    values = values_along(learn(num_steps=3), Task(num_steps=3))
+    np.testing.assert_allclose(values, [0.81, 0.9, 1], atol=0.05)
 
 
 def test_an_action_that_matters():
-    training = train(Probe(needs_action=True), NETWORK, CONFIG)
-    assert training.curves["return"][-1, 0] > 0.98
+    assert learn(needs_action=True).curves["return"][-1, 0] > 0.98
 
 
 def test_an_action_that_depends_on_what_is_seen():
-    training = train(Probe(needs_action=True, shows_cue=True), NETWORK, CONFIG)
-    assert training.curves["return"][-1, 0] > 0.98
+    assert learn(needs_action=True, shows_cue=True).curves["return"][-1, 0] > 0.98
 
 
 def test_one_step_of_memory():
-    environment = Probe(num_steps=2, needs_action=True, shows_cue=True)
-    training = train(environment, NETWORK, CONFIG)
+    training = learn(num_steps=2, needs_action=True, shows_cue=True)
     assert training.curves["return"][-1, 0] > 0.98
 
 
 def test_without_memory_the_same_cannot_be_learned():
     """The rung above is about memory: it fails for a cell that has none."""
-    environment = Probe(num_steps=2, needs_action=True, shows_cue=True)
     network = dataclasses.replace(NETWORK, cell="forgetful")
-    training = train(environment, network, CONFIG)
+    training = learn(network, num_steps=2, needs_action=True, shows_cue=True)
     assert training.curves["return"][-1, 0] < 0.65
 
 

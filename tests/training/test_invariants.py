@@ -14,7 +14,7 @@ from remanence.networks import make_architecture
 from remanence.training import PPOConfig, train
 from remanence.training._learner import Learner
 from remanence.training._losses import policy_loss, value_loss
-from remanence.training._rollout import collect_rollout, evaluate_rollout, select_action
+from remanence.training._rollout import evaluate_rollout, select_action
 
 NUM_STEPS = 40
 CONFIG = PPOConfig(
@@ -33,20 +33,27 @@ CELLS = ["gru", "bmru", "mingru"]
 
 @pytest.fixture(scope="module", params=CELLS)
 def played(request):
-    """A learner in mid-training, and the rollout that it collects next."""
+    """A state with a rollout behind it, the next rollout, and where acting stands after that."""
     learner = Learner(ENV, make_architecture("small", cell=request.param), CONFIG)
-    state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
-    state, _ = jax.jit(learner.iterate)(state, PARAMS)
-    collect = eqx.filter_jit(collect_rollout)
-    stage, rollout = collect(ENV, PARAMS, state.policy, state.stage, NUM_STEPS, KEY)
+    play = jax.jit(learner.play)
+    begun = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
+    # Fresh policies are next to indifferent; this one prefers something else at every step.
+    policy = eqx.tree_at(lambda network: network.output.weight, begun.policy, replace_fn=strengthen)
+    state, _, _ = play(dataclasses.replace(begun, policy=policy), PARAMS)
+    after, experience, _ = play(state, PARAMS)
+    stage, rollout = after.stage, experience.rollout
     assert np.any(rollout.truncated & ~rollout.terminated)
     assert np.any(rollout.terminated)
     assert not np.all(rollout.first[0]), "some episodes must be carried into the rollout"
-    return learner, state, stage, rollout
+    return state, stage, rollout
+
+
+def strengthen(weight):
+    return 100 * weight
 
 
 def test_the_first_ratio_is_one(played):
-    _, state, _, rollout = played
+    state, _, rollout = played
     advantage = jax.random.normal(KEY, rollout.reward.shape)
     run = eqx.filter_jit(state.policy.run)
     logits, _ = run(rollout.observation, rollout.first, state.stage.policy_state)
@@ -59,7 +66,7 @@ def test_the_first_ratio_is_one(played):
 
 
 def test_replaying_equals_acting(played):
-    _, state, stage, rollout = played
+    state, stage, rollout = played
     run = jax.jit(jax.vmap(lambda network, *rest: network.run(*rest), (None, 1, 1, 0), 1))
     logits, states = run(state.policy, rollout.observation, rollout.first, state.stage.policy_state)
     log_probability = jnp.take_along_axis(
@@ -70,7 +77,7 @@ def test_replaying_equals_acting(played):
 
 
 def test_values_along_a_rollout_are_those_of_stepping(played):
-    _, state, _, rollout = played
+    state, _, rollout = played
     values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
     step = eqx.filter_jit(state.value.step)
     for member in range(2):
@@ -88,7 +95,7 @@ def test_values_along_a_rollout_are_those_of_stepping(played):
 
 
 def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
-    _, state, _, rollout = played
+    state, _, rollout = played
     evaluate = jax.jit(evaluate_rollout)
     moved = rollout._replace(final_observation=rollout.final_observation + 5)
     before = evaluate(state.value, state.value_state, rollout)
@@ -99,7 +106,7 @@ def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
 
 
 def test_a_truncated_episode_ends_with_its_own_final_observation(played):
-    _, state, _, rollout = played
+    state, _, rollout = played
     values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
     truncated = np.asarray(rollout.truncated & ~rollout.terminated)[:-1]
     goes_on = ~np.asarray(rollout.truncated | rollout.terminated)[:-1]
@@ -113,12 +120,12 @@ def test_a_truncated_episode_ends_with_its_own_final_observation(played):
     assert not np.allclose(next_value[truncated], following[truncated])
 
 
-def test_packed_episodes_equal_episodes_run_apart(played):
-    _, state, _, rollout = played
+def test_episodes_in_one_sequence_equal_episodes_run_apart(played):
+    state, _, rollout = played
     run = eqx.filter_jit(state.policy.run)
     member = 0
     starts = [0, *np.flatnonzero(np.asarray(rollout.first)[1:, member]) + 1, NUM_STEPS]
-    packed, _ = run(
+    together, _ = run(
         rollout.observation[:, member], rollout.first[:, member], state.stage.policy_state[member]
     )
     for start, end in itertools.pairwise(starts):
@@ -126,12 +133,12 @@ def test_packed_episodes_equal_episodes_run_apart(played):
         begin = state.policy.initial_state() if opens else state.stage.policy_state[member]
         observations = rollout.observation[start:end, member]
         apart, _ = run(observations, jnp.zeros(end - start, bool), begin)
-        np.testing.assert_allclose(packed[start:end], apart, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(together[start:end], apart, rtol=1e-5, atol=1e-6)
 
 
 def test_losses_are_their_definitions(played):
     """Against sums written out step by step, for a minibatch of some members."""
-    _, state, _, rollout = played
+    state, _, rollout = played
     members = jnp.array([1, 4])
     chosen = rollout.select(members)
     advantage = jax.random.normal(KEY, rollout.reward.shape)[:, members]

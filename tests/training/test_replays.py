@@ -1,7 +1,5 @@
 """Whichever way a rollout is replayed, losses and gradients are the same but for rounding."""
 
-import itertools
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,9 +12,8 @@ from remanence.training import PPOConfig
 from remanence.training._engines import CoresEngine
 from remanence.training._learner import Learner
 from remanence.training._node_losses import sum_by_place
-from remanence.training._packing import cut
 from remanence.training._plan import Planner
-from remanence.training._replays import Experience, PackedReplay, SequenceReplay, TreeReplay
+from remanence.training._replays import Experience, SequenceReplay, TreeReplay
 from remanence.training._rollout import Rollout, select_action
 
 NUM_STEPS, NUM_ENVS, NUM_ACTIONS = 30, 6, 3
@@ -144,19 +141,6 @@ def grow(experience, config=CONFIG):
     return planned
 
 
-def pack(experience):
-    """The shortest stretches that there is room for."""
-    first = np.asarray(experience.rollout.first)
-    for length in range(1, len(first) + 1):
-        packing = cut(first, length)
-        if packing is not None:
-            return PackedReplay(packing, length)
-    raise AssertionError("one stretch always has room")
-
-
-REPLAYS = {"tree": grow, "packed": pack}
-
-
 @eqx.filter_jit
 def differentiate_policy(replay, policy, experience, members):
     return replay.differentiate_policy(policy, experience, members, CONFIG, KEY)
@@ -179,10 +163,10 @@ def move(network, factor=1.2):
     return jax.tree.map(lambda leaf: leaf * factor if eqx.is_inexact_array(leaf) else leaf, network)
 
 
-def compare_policies(policy, experience, members, prepare):
+def compare_policies(policy, experience, members):
     # Logits start out next to equal; these differ enough for some ratios to be clipped.
     policy = eqx.tree_at(lambda it: it.output, policy, move(policy.output, 100))
-    gradient, metrics = differentiate_policy(prepare(experience), policy, experience, members)
+    gradient, metrics = differentiate_policy(grow(experience), policy, experience, members)
     expected, expected_metrics = differentiate_policy(SequenceReplay(), policy, experience, members)
     assert metrics.keys() == expected_metrics.keys()
     for name in metrics:
@@ -196,21 +180,17 @@ def gru_networks():
     return make_networks(ARCHITECTURES["gru"])
 
 
-@pytest.mark.parametrize("replay", REPLAYS)
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_losses_and_gradients_are_those_of_sequences(name, replay):
+def test_losses_and_gradients_are_those_of_sequences(name):
     networks = make_networks(ARCHITECTURES[name])
-    metrics = compare_policies(
-        networks[0], make_experience(networks), jnp.array([4, 0, 3]), REPLAYS[replay]
-    )
+    metrics = compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]))
     assert 0 < metrics["clipped"] < 1
 
 
-@pytest.mark.parametrize("replay", REPLAYS)
-def test_the_value_loss_is_that_of_sequences(gru_networks, replay):
+def test_the_value_loss_is_that_of_sequences(gru_networks):
     value, members = move(gru_networks[1]), jnp.array([5, 1, 3])
     experience = make_experience(gru_networks)
-    gradient, loss = differentiate_value(REPLAYS[replay](experience), value, experience, members)
+    gradient, loss = differentiate_value(grow(experience), value, experience, members)
     expected, expected_loss = differentiate_value(SequenceReplay(), value, experience, members)
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
     assert_same_gradients(gradient, expected)
@@ -229,11 +209,10 @@ def test_the_value_loss_is_that_of_sequences(gru_networks, replay):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("replay", REPLAYS)
-def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
+def test_rollouts_of_odd_shapes(gru_networks, changes):
     members = jnp.zeros(1, jnp.int32) if "num_envs" in changes else jnp.array([1, 5, 2])
     experience = make_experience(gru_networks, **changes)
-    compare_policies(gru_networks[0], experience, members, REPLAYS[replay])
+    compare_policies(gru_networks[0], experience, members)
 
 
 @pytest.mark.parametrize(
@@ -248,37 +227,13 @@ def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
 def test_large_trees(name, shape):
     networks = make_networks(ARCHITECTURES[name])
     experience = make_experience(networks, **LARGE[shape])
-    compare_policies(networks[0], experience, jnp.array([1, 5, 2]), grow)
+    compare_policies(networks[0], experience, jnp.array([1, 5, 2]))
 
 
 def test_states_carried_alike_count_as_one(gru_networks):
     experience = make_experience(gru_networks, reset_rate=0.02, num_symbols=1, alike=True)
     assert grow(experience).tree.num_nodes <= 2 * NUM_STEPS
-    compare_policies(gru_networks[0], experience, jnp.array([1, 5, 2]), grow)
-
-
-def test_dropout_drops_the_same_units_in_stretches():
-    networks = make_networks(Architecture(state_size=6, dropout=0.3))
-    compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]), pack)
-
-
-@pytest.mark.parametrize("reset_rate", [-1, 0.05, 0.5, 1.1])
-@pytest.mark.parametrize("length", [1, 7, 15, 29, 30])
-def test_stretches_hold_every_step_once_and_open_with_episodes(reset_rate, length):
-    first = np.random.default_rng(0).random((30, 4)) < reset_rate
-    packing = cut(first, length)
-    ends = np.concatenate([first[1:], np.ones((1, 4), bool)])
-    longest = max(np.diff(np.flatnonzero(of_one), prepend=-1).max() for of_one in ends.T)
-    if packing is None:
-        # No room: an episode is too long, or stretches are mostly shorter than they may be.
-        assert length < 2 * longest
-        return
-    assert longest <= length
-    series = jnp.arange(120).reshape(30, 4)
-    packed = packing.pack(series, jnp.arange(4), length)
-    np.testing.assert_array_equal(packing.unpack(packed), series)
-    opens = np.concatenate([first, np.ones((1, 4), bool)])
-    assert np.all(np.take_along_axis(opens, np.asarray(packing.start[1:]), axis=0))
+    compare_policies(gru_networks[0], experience, jnp.array([1, 5, 2]))
 
 
 def test_many_equal_numbers_add_up():
@@ -294,14 +249,11 @@ def plan(experience, replay="auto", **properties):
 
 
 def test_the_plan_is_what_pays(gru_networks):
-    """A tree where histories repeat, stretches for few sequences of short episodes."""
+    """A tree where histories repeat, sequences where they do not."""
     repeating = make_experience(gru_networks, num_symbols=1, reset_rate=0.4)
     distinct = make_experience(gru_networks, num_symbols=10**6)
-    short = make_experience(gru_networks, num_symbols=10**6, reset_rate=0.8)
     assert plan(repeating, dropout=False, linear=False) is TreeReplay
     assert plan(distinct, dropout=False, linear=False) is SequenceReplay
-    assert plan(short, dropout=False, linear=False) is PackedReplay
-    assert plan(short, dropout=False, linear=True) is SequenceReplay
 
 
 def test_dropout_is_never_replayed_by_history(gru_networks):
@@ -316,17 +268,16 @@ def test_the_first_iterations_agree_whichever_way_they_are_replayed():
     env, params = envs.make("tmaze", length=(1, 3))
     config = PPOConfig(num_envs=8, num_steps=60, policy_epochs=4, value_epochs=3)
     learner = Learner(env, make_architecture("small", cell="gru"), config)
-    engines = [CoresEngine(learner, params, replay) for replay in ("sequence", "tree", "packed")]
+    engines = [CoresEngine(learner, params, replay) for replay in ("sequence", "tree")]
     for engine in engines:
         engine.begin([1, 2])
     for _ in range(3):
-        plain, *others = (engine.iterate() for engine in engines)
-        for ours, name in itertools.product(others, plain):
+        plain, ours = (engine.iterate() for engine in engines)
+        for name in plain:
             np.testing.assert_allclose(ours[name], plain[name], rtol=1e-3, atol=1e-4, err_msg=name)
-    plain, *others = (jax.tree.leaves(engine.get_states().policy) for engine in engines)
-    for ours in others:
-        for leaf, expected in zip(ours, plain, strict=True):
-            np.testing.assert_allclose(leaf, expected, rtol=1e-3, atol=1e-3)
+    plain, ours = (jax.tree.leaves(engine.get_states().policy) for engine in engines)
+    for leaf, expected in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(leaf, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-38, 1e-45])

@@ -68,6 +68,23 @@ def test_anyone_can_read_a_run(whole_run):
     assert (int(action) in range(4), state.shape) == (True, (5,))
 
 
+def test_a_run_tells_the_command_line_it_was_given(whole_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/bin/other", "--program"])
+    assert RunDirectory(whole_run).read_description()["command"] is None
+    words = ("remanence", "train", "tmaze-short")
+    begin(tmp_path / "run", config=change_config(CONFIG, {"num_iterations": 1}), command=words)
+    assert RunDirectory(tmp_path / "run").read_description()["command"] == list(words)
+
+
+def test_a_run_of_an_earlier_version_can_be_read_and_resumed(whole_run, tmp_path):
+    """Every run told a command line then, also one that was begun from Python."""
+    out = copy_run(whole_run, tmp_path / "run")
+    description = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps(description | {"command": ["pytest", "-q"]}))
+    assert RunDirectory(out).load_agents().keys() == set(SEEDS)
+    assert begin(out, resume=True).finished
+
+
 def test_an_agent_survives_saving(whole_run, tmp_path):
     agent = Agent.load(whole_run / "agents" / "seed-2.safetensors")
     agent.save(tmp_path / "copy.safetensors")
@@ -231,11 +248,10 @@ def test_a_damaged_checkpoint_is_refused_and_kept(whole_run, tmp_path, damage):
 
 def test_the_checkpoint_of_another_run_is_refused_and_kept(whole_run, tmp_path):
     other = tmp_path / "other"
-    changed = change_config(CONFIG, {"num_iterations": 1, "discount": 0.5})
-    begin(other, config=changed)
+    begin(other, config=change_config(CONFIG, {"num_iterations": 1}))
     out = copy_run(whole_run, tmp_path / "run")
     before = copy_run(other / "checkpoint.safetensors", out / "checkpoint.safetensors").read_bytes()
-    with pytest.raises(StoreError, match=r"another run: what\.config\.discount is 0\.5"):
+    with pytest.raises(StoreError, match=r"another run: what\.config\.num_iterations is 1"):
         begin(out, resume=True)
     assert (out / "checkpoint.safetensors").read_bytes() == before
 
@@ -327,3 +343,4 @@ def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path):
     assert "remanence train tmaze-short --resume --out" in stdout
     assert "stopping after this iteration" in stderr
     assert RunDirectory(out).load_agents().keys() == {1}
+    assert RunDirectory(out).read_description()["command"][1:] == command[3:]

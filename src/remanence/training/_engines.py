@@ -6,8 +6,9 @@ seeds are one batch.
 """
 
 import abc
+import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from remanence.errors import InvalidOptionError
+from remanence.training._identity import identify
+from remanence.training._iteration import Iteration, make_iteration
 from remanence.training._learner import Learner, LearnerState
-from remanence.training._plan import Planner
 from remanence.training._programs import Profile, Program
 
 BATCHINGS = ("auto", "cores", "vmap")
@@ -61,19 +63,19 @@ class CoresEngine(AbstractEngine):
         replay: str = "auto",
         num_threads: int | None = None,
     ):
-        self._planner = Planner(
-            learner.config,
-            num_actions=learner.sizes[1],
-            dropout=learner.architecture.dropout > 0,
-            linear=learner.cell.linear,
-            state_size=learner.cell.state_size,
-            replay=replay,
-        )
         self.profile = Profile()
-        self._begin = jax.jit(learner.begin)
-        self._play = Program(self._play_once(learner), "play", self.profile, (0,))
-        self._improve_policy = Program(learner.improve_policy, "policy", self.profile, (0,))
-        self._improve_value = Program(learner.improve_value, "value", self.profile, (0,))
+        parts = make_iteration(learner, replay)
+        make = functools.partial(
+            Program, profile=self.profile, identity=identify(learner, "cores", replay)
+        )
+        self._begin = make(learner.begin, "begin")
+        self._play = make(parts.play, "play", donate_argnums=(0,))
+        self._iteration = Iteration(
+            play=self._play,
+            plan=self.profile.measured(parts.plan, "plan"),
+            improve_policy=make(parts.improve_policy, "policy", donate_argnums=(0,)),
+            improve_value=make(parts.improve_value, "value", donate_argnums=(0,)),
+        )
         self._params = params
         self._states: list[LearnerState] = []
         self._pool = ThreadPoolExecutor(max_workers=num_threads or count_cores())
@@ -85,7 +87,7 @@ class CoresEngine(AbstractEngine):
         # Here and not in a thread, where JAX would not know what the caller has set for itself
         # (`jax.numpy_dtype_promotion`, say), which a user's environment may depend on.
         self._play.prepare(self._states[0], self._params)
-        done = list(self._pool.map(self._advance, self._states))
+        done = list(self._pool.map(self._iterate_one, self._states))
         self._states = [state for state, _ in done]
         return {name: np.array([metrics[name] for _, metrics in done]) for name in done[0][1]}
 
@@ -98,20 +100,9 @@ class CoresEngine(AbstractEngine):
             jax.tree.map(lambda leaf, i=i: jnp.array(leaf[i]), states) for i in range(count)
         ]
 
-    def _play_once(self, learner: Learner) -> Callable[..., Any]:
-        def play(state: LearnerState, params: Any) -> Any:
-            state, experience, metrics = learner.play(state, params)
-            return state, experience, metrics, self._planner.describe(experience)
-
-        return play
-
-    def _advance(self, state: LearnerState) -> tuple[LearnerState, dict[str, np.ndarray]]:
-        state, experience, metrics, words = self._play(state, self._params)
-        with self.profile.measure("plan"):
-            replay = self._planner.plan(experience, words)
-        state, policy_metrics = self._improve_policy(state, experience, replay)
-        state, value_metrics = self._improve_value(state, experience, replay)
-        return state, jax.tree.map(np.asarray, metrics | policy_metrics | value_metrics)
+    def _iterate_one(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
+        state, metrics = self._iteration.run(state, self._params)
+        return state, jax.tree.map(np.asarray, metrics)
 
 
 class VmapEngine(AbstractEngine):
@@ -119,9 +110,11 @@ class VmapEngine(AbstractEngine):
 
     def __init__(self, learner: Learner, params: Any):
         self.profile = Profile()
-        self._begin = jax.jit(jax.vmap(learner.begin, in_axes=(0, None)))
-        iterate = jax.vmap(learner.iterate, in_axes=(0, None))
-        self._iterate = Program(iterate, "iterate", self.profile, donate_argnums=(0,))
+        begin = jax.vmap(learner.begin, in_axes=(0, None))
+        iterate = jax.vmap(make_iteration(learner).run, in_axes=(0, None))
+        make = functools.partial(Program, profile=self.profile, identity=identify(learner, "vmap"))
+        self._begin = make(begin, "begin")
+        self._iterate = make(iterate, "iterate", donate_argnums=(0,))
         self._params = params
         self._states: LearnerState | None = None
 

@@ -1,4 +1,4 @@
-"""One seed's training as a pure function: `begin` once, then `iterate` again and again."""
+"""One seed's training as pure functions: how it begins, and the parts of its iterations."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from remanence.envs import AbstractEnvironment
 from remanence.networks import Architecture, Network, make_policy, make_value
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
-from remanence.training._replays import AbstractReplay, Experience, SequenceReplay
+from remanence.training._replays import AbstractReplay, Experience
 from remanence.training._rollout import Rollout, Stage, collect_rollout, evaluate_rollout
 
 Metrics = dict[str, Float[Array, ""]]
@@ -109,14 +109,6 @@ class Learner:
             ),
             value_state=_repeat(value.initial_state(), num_envs),
         )
-
-    def iterate(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
-        """Collect one rollout, then improve the policy and the value network on it."""
-        state, experience, metrics = self.play(state, params)
-        replay = SequenceReplay()
-        state, policy_metrics = self.improve_policy(state, experience, replay)
-        state, value_metrics = self.improve_value(state, experience, replay)
-        return state, metrics | policy_metrics | value_metrics
 
     def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics]:
         """Collect one rollout, and judge it by the value network."""
@@ -215,7 +207,7 @@ class Learner:
     def improve_value(
         self, state: LearnerState, experience: Experience, replay: AbstractReplay
     ) -> tuple[LearnerState, Metrics]:
-        """Epochs of regression on the estimated returns, which end an iteration."""
+        """Epochs of regression on the estimated returns."""
         key = derive_key(_derive_iteration_key(state), "value")
         _, value = self.assemble(state)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
@@ -236,7 +228,6 @@ class Learner:
         last_epoch = losses[-self.config.num_minibatches :]
         state = dataclasses.replace(
             state,
-            iteration=state.iteration + 1,
             value=_arrays_of(weights, fixed),
             value_optimizer=optimizer,
         )

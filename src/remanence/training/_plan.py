@@ -21,17 +21,15 @@ from remanence.training._histories import (
     hash_histories,
     lay_out,
 )
-from remanence.training._packing import cut
 from remanence.training._replays import (
     AbstractReplay,
     Experience,
-    PackedReplay,
     SequenceReplay,
     TreeReplay,
 )
 from remanence.training._sweep import LARGEST_JACOBIAN
 
-REPLAYS = ("auto", "tree", "packed", "sequence")
+REPLAYS = ("auto", "tree", "sequence")
 # Every size is compiled for anew, so they are few; blank nodes cost a little, so larger trees,
 # where that adds up, are never more than half blank.
 _SMALL_TREES = (1024, 8192)
@@ -40,10 +38,6 @@ _CHUNK_COST = 4
 # What a node costs, in steps of a plain sequence, for cells whose Jacobians are not kept; for
 # others it is one. Linear cells' sequences are cheaper, and of wide cells more is computed twice.
 _NODE_COST = 2
-# Stretches side by side are two to four times as fast as sequences where a minibatch has few of
-# them, and slower where it has many or the cell is linear; measured with GRUs of 5 and 128 units.
-_MOST_MEMBERS_TO_PACK = 8
-_STRETCHES = (64, 32, 16, 8)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,13 +73,7 @@ class Planner:
             histories = group_histories(words, observation, first, *carried)
             if histories is not None and (self.replay == "tree" or self._pays(histories)):
                 return self._grow(histories, observation, experience)
-        if self.replay == "packed" or (self.replay == "auto" and self._may_pack()):
-            return _pack(np.asarray(rollout.first))
         return SequenceReplay()
-
-    def _may_pack(self) -> bool:
-        num_members = self.config.num_envs // self.config.num_minibatches
-        return not self.linear and num_members <= _MOST_MEMBERS_TO_PACK
 
     def _pays(self, histories: Histories) -> bool:
         num_members = self.config.num_envs // self.config.num_minibatches
@@ -108,13 +96,3 @@ class Planner:
         log_probability = np.zeros((self.num_actions, capacity), acted.dtype)
         log_probability[np.asarray(experience.rollout.action), np.asarray(visits.node).T] = acted
         return TreeReplay(tree, visits, jax.device_put(log_probability))
-
-
-def _pack(first: np.ndarray) -> AbstractReplay:
-    """The shortest stretches that episodes allow."""
-    for num_stretches in _STRETCHES:
-        length = -(-len(first) // num_stretches)
-        packing = cut(first, length)
-        if packing is not None:
-            return PackedReplay(packing, length)
-    return SequenceReplay()

@@ -1,13 +1,12 @@
 """Ways to replay a rollout: how the losses of a minibatch and their gradients come about.
 
-All give the same numbers but for rounding.
+Both give the same numbers but for rounding.
 """
 
 import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -23,7 +22,6 @@ from remanence.training._node_losses import (
     sum_policy_loss,
     sum_value_loss,
 )
-from remanence.training._packing import Packing
 from remanence.training._rollout import Rollout
 from remanence.training._sweep import differentiate
 
@@ -58,7 +56,7 @@ class AbstractReplay(eqx.Module):
 
 
 class SequenceReplay(AbstractReplay):
-    """Whole sequences, step by step: the reference for all others."""
+    """Whole sequences, step by step: what the other way is tested against."""
 
     def run(
         self,
@@ -94,32 +92,6 @@ class SequenceReplay(AbstractReplay):
 
         loss_now, gradient = eqx.filter_value_and_grad(loss)(value)
         return gradient, loss_now
-
-
-class PackedReplay(SequenceReplay):
-    """Stretches of sequences side by side, none of which waits for another."""
-
-    packing: Packing
-    length: int = eqx.field(static=True)
-
-    def run(
-        self,
-        network: Network,
-        rollout: Rollout,
-        state: Float[Array, "envs state"],
-        members: Members,
-        key: Key,
-    ) -> Float[Array, "time members output"]:
-        packing = self.packing.select(members)
-        noise = jax.tree.map(
-            lambda words: packing.pack(words, jnp.arange(len(members)), self.length),
-            _draw_noise(network, rollout, members, key),
-        )
-        observation = packing.pack(rollout.observation, members, self.length)
-        first = packing.pack(rollout.first, members, self.length)
-        # Only the first stretch of a sequence goes on with a state, all others open an episode.
-        states = jnp.broadcast_to(state[members], (*first.shape[1:], state.shape[1]))
-        return packing.unpack(network.run(observation, first, states, noise=noise)[0])
 
 
 class TreeReplay(AbstractReplay):

@@ -1,6 +1,6 @@
 """A run on disk: a directory that anyone can read without us.
 
-run.json                 configuration, versions, command line
+run.json                 configuration, versions, the command line if there was one
 curves.parquet           a row for each seed and iteration
 agents/seed-1.safetensors ...
 checkpoint.safetensors   all of the state, curves so far included: what a resumed run reads
