@@ -7,6 +7,7 @@ import pytest
 from remanence.errors import (
     InvalidOptionError,
     MissingDependencyError,
+    MissingMethodError,
     RemanenceError,
     StoreError,
     UnknownNameError,
@@ -15,6 +16,7 @@ from remanence.errors import (
 ERRORS = [
     InvalidOptionError("width", 0, "use 1 or more"),
     MissingDependencyError("rendering", "pygame", "render"),
+    MissingMethodError("Recall", "judge", "which evaluation needs"),
     RemanenceError("plain"),
     StoreError("/nowhere", "cannot be used", "check the path"),
     UnknownNameError("cell", "gruu", ["gru"]),

@@ -33,4 +33,4 @@ def test_trained_agents_last_as_long_as_their_readme_says(run, tmp_path, capsys)
         main(["check", "--rerun", f"{tmp_path}/seed-1.json", agent])
     assert checked.value.code == 0
     main(["evaluate", str(run.parent), "--lengths", "2:1e6", "--out", str(tmp_path / "out")])
-    assert (tmp_path / "out" / "evaluation.parquet").exists()
+    assert (tmp_path / "out" / "evaluations.parquet").exists()

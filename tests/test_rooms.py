@@ -20,7 +20,7 @@ LINES = (
     ("certificates",),
     ("networks", "dynamics"),
     ("cells", "envs", "store", "portable"),
-    ("errors", "_typing", "_keys", "_words", "_registry", "_gymnasium_plugin"),
+    ("errors", "_typing", "_keys", "_words", "_plugins", "_registry", "_gymnasium_plugin"),
 )
 DEPTHS = {room: depth for depth, line in enumerate(LINES) for room in line}
 VOCABULARY = LINES[-1]

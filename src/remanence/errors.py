@@ -36,7 +36,28 @@ class MissingDependencyError(RemanenceError, ImportError):
     def __init__(self, feature: str, package: str, extra: str):
         super().__init__(
             f"{feature} needs the package {package!r}, which is not installed: "
-            f"run `pip install 'remanence[{extra}]'`."
+            f"install it, or remanence with it: `pip install '.[{extra}]'` in a clone."
+        )
+
+
+class PluginError(RemanenceError, ImportError):
+    """Code that was to plug in cannot be imported."""
+
+    def __init__(self, source: str, cause: Exception):
+        told = f"{type(cause).__name__}: {cause}"
+        super().__init__(
+            f"{source} cannot be imported ({told}). Give a Python file, such as my_task.py, or the "
+            "name of an installed module, and see that it runs by itself."
+        )
+
+
+class MissingMethodError(RemanenceError, NotImplementedError):
+    """An environment of the user's own lacks a method that something asks it for."""
+
+    def __init__(self, owner: str, method: str, need: str):
+        super().__init__(
+            f"{owner} does not define {method}, {need}: "
+            f"write it as `remanence.envs.AbstractEnvironment.{method}` describes it."
         )
 
 

@@ -14,7 +14,7 @@ def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, 
     """A random agent whose weights are large enough for it to do many different things."""
     environment, _ = envs.make("tmaze", previous_action=previous_action)
     size = 6 if cell == "hybrid" else 5
-    architecture = networks.make_architecture("tmaze", cell=cell, state_size=size)
+    architecture = networks.make_architecture("small", cell=cell, state_size=size)
     key = jax.random.key(seed)
     observation_size = environment.observation_size
     policy = networks.make_policy(architecture, observation_size, 4, key=key)
@@ -44,7 +44,7 @@ def solve_by_hand() -> networks.Agent:
     One unit holds the cue and one the junction flag, which the head turns into logits:
     right = 1 - 2 flag, up = -cue, down = cue (both below 1 in size).
     """
-    architecture = networks.make_architecture("tmaze", cell="bmru", state_size=2, head=(4,))
+    architecture = networks.make_architecture("small", cell="bmru", state_size=2, head=(4,))
     key = jax.random.key(0)
     policy = networks.make_policy(architecture, 2, 4, key=key)
     value = networks.make_value(architecture, 2, key=key)

@@ -1,9 +1,17 @@
 import json
 import runpy
+from pathlib import Path
 
+import equinox as eqx
+import jax.numpy as jnp
 import pytest
 
+from remanence import envs
 from remanence.cli import main
+from tests.certificates.agents import make_agent
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GRU = str(EXAMPLES / "agents" / "gru")
 
 
 def lines(capsys) -> list[str]:
@@ -33,6 +41,38 @@ def test_ranges_words_and_none_can_be_typed(capsys):
     assert len(json.loads(capsys.readouterr().out)["observations"][0]) == 4 + 4 + 1
 
 
+def test_play_plays_a_trained_agent_greedily_in_its_own_environment(capsys):
+    agent = EXAMPLES / "agents" / "bmru" / "agents" / "seed-1.safetensors"
+    for path in (EXAMPLES / "agents" / "bmru", agent):
+        main(["play", "--agent", str(path), "--set", "length=7", "--json"])
+        played = json.loads(capsys.readouterr().out)
+        assert played["actions"][:6] == [0] * 6
+        assert (len(played["actions"]), played["return"]) == (7, 4)
+        assert played["agent"] == f"{path}, seed 1"
+
+
+def test_play_samples_a_trained_agent_where_asked(capsys, tmp_path):
+    path, environment = tmp_path / "unsure.safetensors", envs.make("tmaze", length=5)
+    # Those that have learned are all but sure of what they do.
+    agent = make_agent("gru", 1)
+    unsure = eqx.tree_at(lambda it: it.policy.output.weight, agent, jnp.zeros((4, 10)))
+    unsure.save(path, {"environment": envs.describe(*environment)})
+
+    def play(*options):
+        main(["play", "--agent", str(path), "--json", *options])
+        return json.loads(capsys.readouterr().out)["actions"]
+
+    assert len(set(play())) == 1
+    assert len(set(play("--sampled"))) > 1
+    assert play("--sampled") == play("--sampled")
+
+
+def test_an_environment_can_be_named_for_a_trained_agent(capsys):
+    run = str(EXAMPLES / "agents" / "bmru")
+    main(["play", "tmaze", "--agent", run, "--set", "length=3", "time_limit_factor=1", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["actions"]) == 3
+
+
 def test_networks_counts_parameters(capsys):
     main(["networks", "--cell", "bmru", "--json"])
     shown = json.loads(capsys.readouterr().out)
@@ -45,6 +85,14 @@ def test_the_package_runs_as_the_command(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["remanence", "networks", "--cell", "bmru", "--json"])
     runpy.run_module("remanence", run_name="__main__")
     assert json.loads(capsys.readouterr().out)["parameters"] == 409
+
+
+def test_all_play_the_same_episode_in_one_environment(capsys):
+    main(["play", "tmaze", "--agent", "all", "--set", "length=2", "--json"])
+    played = [json.loads(line) for line in lines(capsys)]
+    assert {tuple(p["observations"][0]) for p in played} == {tuple(played[0]["observations"][0])}
+    assert len(played) == 7
+    assert {p["environment"] for p in played} == {"tmaze"}
 
 
 def test_demo_plays_every_cell_in_both_environments(capsys):
@@ -63,6 +111,13 @@ def test_demo_plays_every_cell_in_both_environments(capsys):
         (["play", "tmaze", "--set", "lenght=3"], "Did you mean 'length'"),
         (["play", "tmaze", "--set", "length"], "name=value"),
         (["play", "tmaze", "--set", "length=0"], "at least 1"),
+        (["play"], "name one of tmaze, lookup-tree-maze"),
+        (["play", "--agent", "runs/nothing"], "there is no such run or agent"),
+        (["play", "tmaze", "--agent-seed", "0"], "it is for trained agents"),
+        (["play", "tmaze", "--agent", "all", "--sampled"], "it is for trained agents"),
+        (["play", "--agent", GRU, "--agent-seed", "9"], "the run has 1"),
+        (["play", "--agent", GRU, "--set", "time_limit_factor=3"], "only length can be set"),
+        (["play", "lookup-tree-maze", "--agent", GRU], "the environment it was trained on"),
         (["networks", "--architecture", "deep"], "deep-mingru"),
     ],
 )

@@ -1,5 +1,6 @@
 """What every registered environment promises, with and without the previous action."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -8,7 +9,16 @@ import numpy as np
 import pytest
 
 from remanence._keys import derive_key
-from remanence.envs import AbstractEnvironment, PreviousAction, make, registry
+from remanence.envs import (
+    NO_DECISION,
+    RIGHT_DECISION,
+    WRONG_DECISION,
+    AbstractEnvironment,
+    PreviousAction,
+    make,
+    registry,
+)
+from tests.envs.delayed_copy import delayed_copy_registered
 from tests.envs.rollouts import compile_quickly, draw_inputs
 
 NUM_ENVS, NUM_STEPS = 64, 80
@@ -19,9 +29,11 @@ class Case(NamedTuple):
     params: Any
 
 
-@pytest.fixture(params=sorted(registry), scope="module")
-def name(request) -> str:
-    return request.param
+@pytest.fixture(params=sorted([*registry, "delayed-copy"]), scope="module")
+def name(request) -> Iterator[str]:
+    """Of ours and, by way of example, of a user's own."""
+    with delayed_copy_registered():
+        yield request.param
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "previous-action"], scope="module")
@@ -174,8 +186,14 @@ def test_a_batch_is_a_loop(case):
         assert_same(alone(keys[member], actions[member]), pick(batch, member))
 
 
+def judge_all(environment: AbstractEnvironment, state: Any) -> Any:
+    """What each action would be, as a decision."""
+    actions = jnp.arange(environment.num_actions)
+    return jax.vmap(environment.judge, in_axes=(None, 0))(state, actions)
+
+
 def play(case: Case, key: Any, coin: bool) -> Any:
-    """The return of the script, whose decisions a coin replaces where asked."""
+    """The return of the script, whose decisions are replaced by random ones where asked."""
     environment, params = case
     script = environment.script()
     if script is None:
@@ -186,10 +204,9 @@ def play(case: Case, key: Any, coin: bool) -> Any:
         key, coin_key, step_key = jax.random.split(key, 3)
         memory, action = script.act(memory, environment.observe(state))
         if coin:
-            up, down = map(environment.action_names.index, ("up", "down"))
-            decides = (action == up) | (action == down)
-            toss = jnp.where(jax.random.bernoulli(coin_key), up, down)
-            action = jnp.where(decides, toss, action)
+            judged = judge_all(environment, state)
+            toss = jax.random.categorical(coin_key, jnp.where(judged == NO_DECISION, -jnp.inf, 0.0))
+            action = jnp.where(judged[action] == NO_DECISION, action, toss)
         state, reward, *ends = environment.advance(step_key, state, action, params)
         return key, state, memory, total + reward, ends[0] | ends[1]
 
@@ -209,6 +226,71 @@ def test_the_script_earns_the_optimal_return(case):
     if optimal is None:
         pytest.skip("the optimal return is not known")
     np.testing.assert_allclose(play_many(case, coin=False), optimal, rtol=1e-5)
+
+
+def test_what_grows_can_be_set_and_read(case):
+    environment, params = case
+    growth = environment.growth
+    if growth is None:
+        pytest.skip("nothing grows")
+    assert growth.name.isidentifier()
+    assert list(growth.usual) == sorted(set(growth.usual))
+    for value in (1, 2, 7, *growth.usual):
+        grown = environment.grow(params, value)
+        assert jax.tree.structure(grown) == jax.tree.structure(params)
+        assert environment.read_growth(grown) == (value, value)
+    low, high = environment.read_growth(params) or (0, 0)
+    assert 1 <= low <= high
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_no_episode_takes_longer_than_its_limit(case, size):
+    environment, params = case
+    if environment.growth is None:
+        pytest.skip("nothing grows")
+    grown = environment.grow(params, size)
+    limit = environment.time_limit(grown)
+    assert limit is not None
+
+    def step(carry, time):
+        state, end = carry
+        action = jnp.int32(0)
+        state, _, *ends = environment.advance(jax.random.key(0), state, action, grown)
+        return (state, jnp.where((end == 0) & (ends[0] | ends[1]), time + 1, end)), None
+
+    start = environment.start(jax.random.key(0), grown)
+    (_, end), _ = jax.lax.scan(step, (start, jnp.int32(0)), jnp.arange(limit))
+    assert 0 < end <= limit
+
+
+def test_right_decisions_earn_more_than_wrong_ones(case, rollout):
+    environment, _ = case
+    (_, state), action, _, (_, _, reward, *_) = rollout
+    judged = jax.vmap(jax.vmap(environment.judge))(state, action)
+    assert describe(judged)[1:] == (jnp.int32, False)
+    assert set(np.unique(judged)) == {RIGHT_DECISION, NO_DECISION, WRONG_DECISION}
+    reward, judged = np.asarray(reward), np.asarray(judged)
+    assert reward[judged == RIGHT_DECISION].min() > reward[judged == WRONG_DECISION].max()
+
+
+def test_the_optimal_return_is_the_highest_level(case):
+    environment, params = case
+    levels = environment.levels(params)
+    assert levels["optimal"] == environment.optimal_return(params) == max(levels.values())
+    assert environment.random_decision_return(params) in levels.values()
+
+
+def test_an_episode_opens_with_the_cue_that_is_asked_for(case):
+    environment, params = case
+    cues, idle = environment.cue_observations(), environment.idle_observation()
+    if cues is None or idle is None:
+        pytest.skip("there are no cues")
+    assert len(np.unique(cues, axis=0)) == len(cues)
+    numbers = jnp.arange(len(cues), dtype=jnp.int32)
+    start = jax.vmap(environment.start_with, in_axes=(0, None, None))
+    states = start(numbers, jax.random.key(0), params)
+    seen = np.asarray(jax.vmap(environment.observe)(states))
+    np.testing.assert_array_equal(np.where(cues == idle, 0, seen), np.where(cues == idle, 0, cues))
 
 
 def test_a_coin_earns_the_return_of_random_decisions(case):

@@ -405,3 +405,15 @@ def test_a_script_passes_ten_thousand_mazes_in_one_compiled_loop():
         return state.time, right
 
     assert play(jax.random.key(12)) == (30_000, 10_000)
+
+
+def test_growth_is_the_number_of_mazes_each_as_long_as_the_longest():
+    params = LookupTreeMazeParams(num_mazes=(2, 20), length=(1, 3), time_limit_factor=7)
+    assert MAZE.growth.name == "num_mazes"
+    assert MAZE.growth.usual == (10, 100, 1_000, 10_000)
+    assert MAZE.read_growth(params) == (2, 20)
+    grown = MAZE.grow(params, 50)
+    assert (grown.length_low, grown.length_high) == (3, 3)
+    assert (MAZE.read_growth(grown), MAZE.time_limit(grown)) == ((50, 50), 7 * 50 * 3)
+    endless = MAZE.grow(LookupTreeMazeParams(time_limit_factor=None), 50)
+    assert MAZE.time_limit(endless) is None

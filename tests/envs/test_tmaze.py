@@ -175,3 +175,26 @@ def test_a_million_steps_run_in_one_compiled_loop():
 
     time, total = play(jax.random.key(6))
     assert (time, total) == (1_000_000, 4)
+
+
+def test_growth_is_the_length_and_keeps_the_limit():
+    _, params = make("tmaze", time_limit_factor=7)
+    assert MAZE.growth.name == "length"
+    assert (MAZE.growth.usual[0], MAZE.growth.usual[-1]) == (2, 1_000_000)
+    assert MAZE.read_growth(params) == (1, 3)
+    grown = MAZE.grow(params, 50)
+    assert (MAZE.read_growth(grown), MAZE.time_limit(grown)) == ((50, 50), 350)
+    endless = MAZE.grow(TMazeParams(time_limit_factor=None), 50)
+    assert MAZE.time_limit(endless) is None
+
+
+def test_arms_are_decisions_and_all_else_is_none():
+    for goal, position, action in itertools.product((-1, 1), (1, 2), range(4)):
+        arm = {UP: -1, DOWN: 1}.get(action, 0) if position == 2 else 0
+        expected = 0 if arm == 0 else 1 if arm == goal else -1
+        assert MAZE.judge(start_at(3, goal, position), jnp.int32(action)) == expected
+
+
+def test_figures_mark_what_the_paper_does():
+    levels = {"optimal": 4.0, "coin flip": 1.95, "no arm in time": 0.0}
+    assert MAZE.levels(TMazeParams()) == pytest.approx(levels)

@@ -176,7 +176,7 @@ def expected_tmaze_parameters(cell, inputs=2, units=5):
 
 @pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru"])
 def test_parameters_are_counted(cell):
-    policy = make_policy(make_architecture("tmaze", cell=cell), 2, 4, key=KEY)
+    policy = make_policy(make_architecture("small", cell=cell), 2, 4, key=KEY)
     counts = count_parameters(policy)
     assert sum(count.size for count in counts) == expected_tmaze_parameters(cell)
     assert counts[-1].path == "output.bias"

@@ -4,6 +4,7 @@ import os
 import threading
 from pathlib import Path
 
+import duckdb
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -138,13 +139,30 @@ def test_a_path_is_no_home(name, tmp_path, monkeypatch):
         np.array([1, None], object),
         np.array([1, 2], object),
         np.array(["a", None], object),
-        np.ma.masked_array([1, 2], [True, False]),
     ],
 )
 def test_a_column_that_would_not_come_back_is_refused(column, tmp_path):
     with pytest.raises(TypeError, match="column 'x'"):
         store.write_table(tmp_path / "table.parquet", {"x": column})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], ["a", "", "ü"], [True, False, True]])
+def test_what_is_unknown_comes_back_as_unknown(values, tmp_path):
+    column = np.ma.masked_array(values, [True, False, False])
+    file = tmp_path / "table.parquet"
+    store.write_table(file, {"x": column, "select as x": np.array([1, 2, 3])}, {"of": "it's"})
+    found = store.read_table(file)["x"]
+    assert found.tolist() == [None, *values[1:]]
+    assert store.read_about(file) == {"of": "it's"}
+    (unknown,) = duckdb.sql(f"select count(*) from '{file}' where x is null").fetchall()[0]
+    assert unknown == 1
+
+
+def test_an_unknown_number_of_a_float_column_reads_as_nan(tmp_path):
+    column = np.ma.masked_array([1.5, 2.5], [False, True])
+    store.write_table(tmp_path / "table.parquet", {"x": column})
+    np.testing.assert_array_equal(store.read_table(tmp_path / "table.parquet")["x"], [1.5, np.nan])
 
 
 def test_a_column_of_any_plain_kind_comes_back(tmp_path):

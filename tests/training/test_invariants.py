@@ -34,7 +34,7 @@ CELLS = ["gru", "bmru", "mingru"]
 @pytest.fixture(scope="module", params=CELLS)
 def played(request):
     """A learner in mid-training, and the rollout that it collects next."""
-    learner = Learner(ENV, make_architecture("tmaze", cell=request.param), CONFIG)
+    learner = Learner(ENV, make_architecture("small", cell=request.param), CONFIG)
     state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
     state, _ = jax.jit(learner.iterate)(state, PARAMS)
     collect = eqx.filter_jit(collect_rollout)
@@ -173,7 +173,7 @@ def test_losses_are_their_definitions(played):
 
 @pytest.mark.parametrize("batching", ["cores", "vmap"])
 def test_one_seed_alone_equals_that_seed_among_others(batching):
-    architecture = make_architecture("tmaze", cell="gru")
+    architecture = make_architecture("small", cell="gru")
     env = (ENV, PARAMS)
     alone = train(env, architecture, CONFIG, [5], batching=batching)
     among = train(env, architecture, CONFIG, [2, 5, 9], batching=batching)
@@ -193,7 +193,7 @@ def test_one_seed_alone_equals_that_seed_among_others(batching):
 
 def test_the_kl_stop_stops_one_seeds_policy_and_no_value_network():
     """In one program, with a limit that lies between the KL of two seeds."""
-    architecture = make_architecture("tmaze", cell="gru")
+    architecture = make_architecture("small", cell="gru")
     config = dataclasses.replace(
         CONFIG, num_iterations=1, policy_epochs=8, policy_learning_rate=0.05, max_kl=1e9
     )

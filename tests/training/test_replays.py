@@ -73,7 +73,7 @@ def own_cells():
     cells.registry.unregister("own")
 
 
-ARCHITECTURES = {
+architectures = {
     **{cell: Architecture(cell=cell, state_size=6) for cell in cells.registry},
     "encoder, skip and layers": make_architecture(
         "deep-mingru", state_size=8, num_layers=2, encoder=(8,), head=(5,)
@@ -193,13 +193,13 @@ def compare_policies(policy, experience, members, prepare):
 
 @pytest.fixture(scope="module")
 def gru_networks():
-    return make_networks(ARCHITECTURES["gru"])
+    return make_networks(architectures["gru"])
 
 
 @pytest.mark.parametrize("replay", REPLAYS)
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", architectures)
 def test_losses_and_gradients_are_those_of_sequences(name, replay):
-    networks = make_networks(ARCHITECTURES[name])
+    networks = make_networks(architectures[name])
     metrics = compare_policies(
         networks[0], make_experience(networks), jnp.array([4, 0, 3]), REPLAYS[replay]
     )
@@ -246,7 +246,7 @@ def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
     ],
 )
 def test_large_trees(name, shape):
-    networks = make_networks(ARCHITECTURES[name])
+    networks = make_networks(architectures[name])
     experience = make_experience(networks, **LARGE[shape])
     compare_policies(networks[0], experience, jnp.array([1, 5, 2]), grow)
 
@@ -315,7 +315,7 @@ def test_the_first_iterations_agree_whichever_way_they_are_replayed():
     """
     env, params = envs.make("tmaze", length=(1, 3))
     config = PPOConfig(num_envs=8, num_steps=60, policy_epochs=4, value_epochs=3)
-    learner = Learner(env, make_architecture("tmaze", cell="gru"), config)
+    learner = Learner(env, make_architecture("small", cell="gru"), config)
     engines = [CoresEngine(learner, params, replay) for replay in ("sequence", "tree", "packed")]
     for engine in engines:
         engine.begin([1, 2])

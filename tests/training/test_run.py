@@ -20,7 +20,7 @@ from remanence.store import load_arrays, read_table
 from remanence.training import PPOConfig, RunDirectory, change_config, train
 
 CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=6, policy_epochs=2, value_epochs=2)
-NETWORK = make_architecture("tmaze", cell="gru")
+NETWORK = make_architecture("small", cell="gru")
 SEEDS = [1, 2]
 
 
@@ -305,7 +305,7 @@ def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path):
     with pytest.raises(InvalidOptionError, match="a hybrid's must be even"):
         train(
             envs.make("tmaze"),
-            make_architecture("tmaze", cell="hybrid"),
+            make_architecture("small", cell="hybrid"),
             CONFIG,
             out=tmp_path / "run",
         )

@@ -39,8 +39,14 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         z = H(|n| - β)
         h <- z * S(n) * α + (1 - z) * h
 
-    with H(0) = 0 and S(0) = +1. `inputs` stacks n and β in that order. Backward,
-    H has the derivative `surrogate(u / surrogate_width)` and S twice that.
+    with H(0) = 0 and S(0) = +1 (De Geeter et al. 2026). `inputs` stacks n and β in that order.
+    Backward, H has the derivative `surrogate(u / surrogate_width)` and S twice that; `surrogate`
+    is one of `SURROGATES`. α and the bias of β start at `initial_alpha` and `initial_threshold`.
+
+    >>> from remanence import cells
+    >>> cell = cells.BMRU(1, 2, key=jax.random.key(0))
+    >>> cell.step(jnp.zeros(1), jnp.array([1.0, -1.0]))
+    Array([ 1., -1.], dtype=float32)
     """
 
     inputs: Projection

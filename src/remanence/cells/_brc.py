@@ -18,7 +18,14 @@ class BRC(AbstractGatedCell):
         n = tanh(W_n x + r * h + b_n)
         h <- z * h + (1 - z) * n
 
-    `inputs` stacks the gates in the order r, z, n; `recurrent_weight` r and z.
+    As in Vecoven, Ernst and Drion (2021). `inputs` stacks the gates in the order r, z, n;
+    `recurrent_weight` r and z.
+
+    >>> from remanence import cells
+    >>> cell = cells.BRC(1, 2, key=jax.random.key(0))
+    >>> states = [cell.step(jnp.ones(1), jnp.array([0.5, other])) for other in (0.0, 1.0)]
+    >>> bool(states[0][0] == states[1][0])  # the first unit does not see the other
+    True
     """
 
     inputs: Projection
@@ -42,7 +49,14 @@ class NBRC(AbstractGatedCell):
         n = tanh(W_n x + r * h + b_n)
         h <- z * h + (1 - z) * n
 
-    `inputs` stacks the gates in the order r, z, n; `recurrent_weight` r and z.
+    As in Vecoven, Ernst and Drion (2021). `inputs` stacks the gates in the order r, z, n;
+    `recurrent_weight` r and z.
+
+    >>> from remanence import cells
+    >>> cell = cells.NBRC(1, 2, key=jax.random.key(0))
+    >>> states = [cell.step(jnp.ones(1), jnp.array([0.5, other])) for other in (0.0, 1.0)]
+    >>> bool(states[0][0] == states[1][0])  # the first unit sees the other
+    False
     """
 
     inputs: Projection

@@ -28,6 +28,25 @@ class AbstractCell(eqx.Module):
 
     A cell needs `input_size`, `state_size` and `update`. What depends on the input alone belongs
     into `project`: a sequence run computes it for all steps at once, outside the recurrence.
+
+    Inputs have the shape (input,) and states (state,); `run` alone takes sequences and batches.
+
+    >>> from remanence import cells
+    >>> class Leak(cells.AbstractCell):
+    ...     input_size: int
+    ...     state_size: int
+    ...
+    ...     def project(self, input):
+    ...         return 2 * input
+    ...
+    ...     def update(self, projected, state):
+    ...         return 0.5 * state + projected
+    >>> cell = Leak(2, 2)
+    >>> state = cell.step(jnp.array([1.0, 0.0]), cell.initial_state())
+    >>> cell.update(cell.project(jnp.array([0.0, 3.0])), state)
+    Array([1., 6.], dtype=float32)
+    >>> cell.read(state)
+    Array([2., 0.], dtype=float32)
     """
 
     input_size: eqx.AbstractVar[int]
@@ -35,14 +54,14 @@ class AbstractCell(eqx.Module):
 
     @abc.abstractmethod
     def update(self, projected: Any, state: State) -> State:
-        """The next state, from the projected input and the present state."""
+        """The next state (state,), from what `project` returned and the present state (state,)."""
 
     def project(self, input: Float[Array, " input"]) -> Any:
-        """The part of the update that does not depend on the state."""
+        """The part of the update that does not depend on the state, in any form `update` takes."""
         return input
 
     def step(self, input: Float[Array, " input"], state: State) -> State:
-        """One recurrent step."""
+        """One recurrent step: the state (state,) after an input (input,)."""
         return self.update(self.project(input), state)
 
     def initial_state(self) -> State:
@@ -60,7 +79,7 @@ class AbstractCell(eqx.Module):
         return self.state_size
 
     def read(self, state: State) -> Float[Array, " output"]:
-        """What later layers see of a state."""
+        """What later layers see of a state: a vector (output,), here the state itself."""
         return state
 
     def run(
@@ -72,8 +91,20 @@ class AbstractCell(eqx.Module):
     ) -> Float[Array, "time *batch state"]:
         """The states after every input, with a reset before each input that `first` marks.
 
+        Inputs (time, ..., input), flags (time, ...) and states before the first input (..., state)
+        give states (time, ..., state); there may be any number of axes between, or none.
+
         Sequences side by side are best given together: `jax.vmap` would give the same, but what
         it leaves to XLA's CPU backend is full of transposed copies.
+
+        >>> from remanence import cells
+        >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
+        >>> first = jnp.array([False, False, True, False])
+        >>> states = cell.run(jnp.ones((4, 1)), first, cell.initial_state())
+        >>> states.shape
+        (4, 2)
+        >>> bool(jnp.array_equal(states[2], states[0]))  # begun anew
+        True
         """
         check_method(method)
         if method == "scan":
@@ -86,7 +117,15 @@ class AbstractCell(eqx.Module):
 
 
 class AbstractGatedCell(AbstractCell):
-    """A cell that sees its input through one affine projection for each gate."""
+    """A cell that sees its input through one affine projection for each gate.
+
+    Its sizes are those of the weights of `inputs`, (gates, state, input).
+
+    >>> from remanence import cells
+    >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
+    >>> cell.input_size, cell.state_size, cell.project(jnp.ones(1)).shape
+    (1, 2, (3, 2))
+    """
 
     inputs: eqx.AbstractVar[Projection]
 
@@ -103,7 +142,15 @@ class AbstractGatedCell(AbstractCell):
 
 
 class AbstractLinearCell(AbstractCell):
-    """A cell whose update is linear in the state: state <- decay * state + drive, elementwise."""
+    """A cell whose update is linear in the state: state <- decay * state + drive, elementwise.
+
+    >>> from remanence import cells
+    >>> cell = cells.MinGRU(1, 2, key=jax.random.key(0))
+    >>> input, state = jnp.ones(1), jnp.array([1.0, -1.0])
+    >>> decay, drive = cell.coefficients(cell.project(input))
+    >>> bool(jnp.allclose(cell.step(input, state), decay * state + drive))
+    True
+    """
 
     @property
     def linear(self) -> bool:
@@ -111,7 +158,7 @@ class AbstractLinearCell(AbstractCell):
 
     @abc.abstractmethod
     def coefficients(self, projected: Any) -> tuple[State, State]:
-        """Decay and drive, from the projected input."""
+        """Decay and drive, both (state,), from the projected input."""
 
     def update(self, projected: Any, state: State) -> State:
         decay, drive = self.coefficients(projected)
@@ -128,6 +175,12 @@ class AbstractLinearCell(AbstractCell):
 
         A loop does the least arithmetic and is fastest on a CPU; the scan's depth is logarithmic
         in time, which wins on an accelerator. "auto" goes by JAX's default backend.
+
+        >>> from remanence import cells
+        >>> cell = cells.MinGRU(1, 2, key=jax.random.key(0))
+        >>> given = jnp.ones((2, 1)), jnp.zeros(2, bool), cell.initial_state()
+        >>> bool(jnp.allclose(cell.run(*given, "loop"), cell.run(*given, "scan")))
+        True
         """
         if choose_method(method) == "scan" and len(inputs):
             return run_scan(self, inputs, first, state)
@@ -189,7 +242,12 @@ def run_scan(
 
 
 def over_axes(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """A function of unbatched arguments, over so many leading axes of all of them."""
+    """A function of unbatched arguments, over so many leading axes of all of them.
+
+    >>> from remanence import cells
+    >>> cells.over_axes(jnp.dot, 2)(jnp.ones((3, 2, 4)), jnp.ones((3, 2, 4))).shape
+    (3, 2)
+    """
     for _ in range(count):
         function = jax.vmap(function)
     return function

@@ -34,7 +34,7 @@ class _AbstractComposition(AbstractCell):
         return jnp.concatenate([cell.initial_state() for cell in self.cells])
 
     def split(self, state: States) -> list[Float[Array, "*batch part"]]:
-        """The states of the cells, from the concatenated one."""
+        """The states of the cells, each (..., its own size), from the concatenated one."""
         ends = itertools.accumulate(cell.state_size for cell in self.cells)
         return jnp.split(state, list(ends)[:-1], axis=-1)
 
@@ -49,7 +49,18 @@ class _AbstractComposition(AbstractCell):
 
 
 class Stack(_AbstractComposition):
-    """Cells in sequence: each reads the output of the one before, the last one's is read."""
+    """Cells in sequence: each reads the output of the one before, the last one's is read.
+
+    The state is that of all cells, the lowest first.
+
+    >>> from remanence import cells
+    >>> below, above = jax.random.split(jax.random.key(0))
+    >>> cell = cells.Stack([cells.MinGRU(1, 2, key=below), cells.MinGRU(2, 2, key=above)])
+    >>> cell.state_size, cell.output_size
+    (4, 2)
+    >>> cell.run(jnp.ones((2, 1)), jnp.zeros(2, bool), cell.initial_state()).shape
+    (2, 4)
+    """
 
     cells: tuple[AbstractCell, ...]
 
@@ -99,7 +110,18 @@ class Stack(_AbstractComposition):
 
 
 class Parallel(_AbstractComposition):
-    """Cells side by side on the same input, their outputs concatenated."""
+    """Cells side by side on the same input, their states and their outputs concatenated.
+
+    >>> from remanence import cells
+    >>> left, right = jax.random.split(jax.random.key(0))
+    >>> cell = cells.Parallel([cells.BMRU(1, 2, key=left), cells.MinGRU(1, 2, key=right)])
+    >>> cell.state_size, cell.output_size
+    (4, 4)
+    >>> [part.shape for part in cell.split(cell.initial_state())]
+    [(2,), (2,)]
+    >>> cell.run(jnp.ones((2, 1)), jnp.zeros(2, bool), cell.initial_state()).shape
+    (2, 4)
+    """
 
     cells: tuple[AbstractCell, ...]
 

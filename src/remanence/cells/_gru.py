@@ -17,6 +17,15 @@ class GRU(AbstractGatedCell):
     z = σ(W_xz x + W_hz h + b_z)
     n = tanh(W_xn x + r * (W_hn h) + b_n)
     h <- z * h + (1 - z) * n
+
+    As in Cho et al. (2014), in the form of their first version and of PyTorch: r multiplies W_hn h,
+    and not h itself.
+
+    >>> from remanence import cells
+    >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
+    >>> state = cell.step(jnp.ones(1), cell.initial_state())
+    >>> state.shape, bool((jnp.abs(state) < 1).all())
+    ((2,), True)
     """
 
     inputs: Projection

@@ -16,7 +16,13 @@ class MinGRU(AbstractGatedCell, AbstractLinearCell):
         n = W_n x + b_n
         h <- z * h + (1 - z) * n
 
-    `inputs` stacks z and n in that order.
+    As in Feng et al. (2024), whose z is our 1 - z. `inputs` stacks z and n in that order. A new
+    cell without input halves its state:
+
+    >>> from remanence import cells
+    >>> cell = cells.MinGRU(1, 2, key=jax.random.key(0))
+    >>> cell.step(jnp.zeros(1), jnp.array([1.0, -1.0]))
+    Array([ 0.5, -0.5], dtype=float32)
     """
 
     inputs: Projection

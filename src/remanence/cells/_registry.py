@@ -58,7 +58,15 @@ register("hybrid", make_hybrid)
 
 
 def make(name: str, input_size: int, state_size: int, *, key: Key, **options: Any) -> AbstractCell:
-    """The cell of that name with fresh weights; `options` are the cell's own."""
+    """The cell of that name with fresh weights; `options` are the cell's own.
+
+    >>> from remanence import cells
+    >>> list(cells.registry)
+    ['gru', 'brc', 'nbrc', 'mingru', 'bmru', 'hybrid']
+    >>> cell = cells.make("bmru", 1, 2, key=jax.random.key(0), surrogate="box")
+    >>> cell.input_size, cell.state_size, cell.linear
+    (1, 2, True)
+    """
     factory = registry[name]
     if not _takes_any_option(factory):
         check_options(name, options, list_options(name))
@@ -66,7 +74,12 @@ def make(name: str, input_size: int, state_size: int, *, key: Key, **options: An
 
 
 def list_options(name: str) -> dict[str, Any]:
-    """The options of a cell beyond its sizes and key, with their defaults."""
+    """The options of a cell beyond its sizes and key, with their defaults.
+
+    >>> from remanence import cells
+    >>> cells.list_options("bmru")["surrogate"], cells.list_options("gru")
+    ('arctan', {})
+    """
     _, _, *others = inspect.signature(registry[name]).parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     options = [p for p in others if p.name != "key" and p.kind not in variadic]

@@ -18,7 +18,16 @@ _orthogonal = jax.nn.initializers.orthogonal()
 
 
 class Projection(eqx.Module):
-    """What every gate sees of the input, W x + b, gates stacked in a cell's own order."""
+    """What every gate sees of the input, W x + b, gates stacked in a cell's own order.
+
+    From (input,) to (gates, state). The gates are named, as each draws its weights by its name:
+    uniform, as in Glorot and Bengio (2010); biases start at 0.
+
+    >>> from remanence import cells
+    >>> projection = cells.Projection("rzn", 1, 2, key=jax.random.key(0))
+    >>> projection(jnp.ones(1)).shape
+    (3, 2)
+    """
 
     weight: Float[Array, "gates state input"]
     bias: Float[Array, "gates state"]

@@ -9,9 +9,11 @@ from remanence.certificates._certify import find_compiled as find_compiled
 from remanence.certificates._certify import find_portable as find_portable
 from remanence.certificates._certify import hash_policy as hash_policy
 from remanence.certificates._certify import identify_environment as identify_environment
-from remanence.certificates._exact import ExactEpisodes as ExactEpisodes
+from remanence.certificates._exact import ExactEpisode as ExactEpisode
+from remanence.certificates._exact import ExactEvaluator as ExactEvaluator
+from remanence.certificates._exact import make_exact_evaluator as make_exact_evaluator
 from remanence.certificates._lengths import LengthSet as LengthSet
 from remanence.certificates._stored import read_certificate as read_certificate
-from remanence.certificates._walker import GOALS as GOALS
+from remanence.certificates._walker import can_certify as can_certify
 from remanence.certificates._wording import explain as explain
 from remanence.certificates._wording import headline as headline

@@ -223,12 +223,16 @@ def run_tape(
     return jax.lax.fori_loop(0, num_rows, step, (start, blank))[1]
 
 
+def can_certify(environment: AbstractEnvironment) -> bool:
+    """Whether certificates and exact episodes are to be had in an environment."""
+    return isinstance(environment.unwrapped, TMaze)
+
+
 def check_walkable(agent: Agent, environment: AbstractEnvironment) -> None:
     """Raise unless this is an agent of a T-maze."""
-    inner = environment.inner if isinstance(environment, PreviousAction) else environment
-    if not isinstance(inner, TMaze):
+    if not can_certify(environment):
         remedy = "exact horizons are for the T-maze, with or without the previous action"
-        raise InvalidOptionError("env", type(inner).__name__, remedy)
+        raise InvalidOptionError("env", type(environment.unwrapped).__name__, remedy)
     check_fits(agent, environment)
 
 

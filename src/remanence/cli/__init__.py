@@ -7,9 +7,10 @@ import sys
 import tyro
 from rich.console import Console
 
+from remanence import __version__
 from remanence.cli._certify import Certify
 from remanence.cli._check import Check
-from remanence.cli._demo import Demo
+from remanence.cli._compare import Compare
 from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
@@ -28,22 +29,29 @@ COMMANDS = {
     "status": Status,
     "results": Results,
     "report": Report,
+    "compare": Compare,
     "play": Play,
     "networks": Networks,
-    "demo": Demo,
 }
+# Shorter ways to say it, which are not listed beside what they stand for.
+ALIASES = {"demo": ["play", "--agent", "all"]}
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:
+        print(f"remanence {__version__}")
+        return
     command = tyro.extras.subcommand_cli_from_dict(
         COMMANDS,
         prog="remanence",
-        description="Tells whether an agent's memory lasts.",
-        args=arguments,
+        description="Tells whether an agent's memory lasts. `remanence --version` tells which "
+        "version this is; every command has a --help of its own.",
+        args=[*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words,
     )
     try:
-        command.run(Console())
+        command.execute(Console())
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)

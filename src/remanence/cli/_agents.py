@@ -7,26 +7,35 @@ from remanence import envs
 from remanence.cli._options import parse_seeds
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, read_origin
+from remanence.study import AgentGroup, AgentRecords, hash_weights, open_group
 from remanence.training import RunDirectory
 
 Environment = tuple[envs.AbstractEnvironment, Any]
 
 
-def load_agents(path: Path, seeds: str | None = None) -> tuple[dict[int, Agent], Environment]:
-    """The agents of a run by seed, all or those asked for, and what they were trained on.
+def open_agents(path: Path, seeds: str | None = None, out: Path | None = None) -> AgentGroup:
+    """The agents of a run, all or those asked for, or the one in a file.
 
-    A file that is one of a run's agents must be the one that its name says.
+    What is found out about them goes to `out`, or else to their run; that of a file which is part
+    of no run goes beside the file. A file that is one of a run's agents must be the one that its
+    name says.
     """
     run = RunDirectory(path if path.is_dir() else path.absolute().parent.parent)
     known = _list_seeds(run, path)
     if known:
-        return run.load_agents(_choose_seeds(seeds, known)), run.load_environment()
+        records = AgentRecords(out or run.path)
+        return open_group(run, records, _choose_seeds(seeds, known))
     origin = read_origin(path)
     if "environment" not in origin:
         remedy = "give the run's directory, or a file that `remanence train` wrote"
         raise StoreError(path, "does not say which environment it was trained on", remedy)
     wanted = _choose_seeds(seeds, [origin.get("seed", 0)])
-    return {seed: Agent.load(path) for seed in wanted}, envs.restore(origin["environment"])
+    return AgentGroup(
+        agents={seed: Agent.load(path) for seed in wanted},
+        env=envs.restore(origin["environment"]),
+        weights={seed: hash_weights(path) for seed in wanted},
+        records=AgentRecords(out or path.parent),
+    )
 
 
 def _list_seeds(run: RunDirectory, path: Path) -> list[int]:
@@ -42,11 +51,3 @@ def _choose_seeds(seeds: str | None, known: list[int]) -> list[int]:
     if any(seed not in known for seed in wanted):
         raise InvalidOptionError("seeds", seeds, f"the run has {', '.join(map(str, known))}")
     return wanted
-
-
-def find_home(path: Path) -> Path:
-    """The directory that what is found out about agents is written to: their run's, if any."""
-    if path.is_dir():
-        return path
-    run = path.parent.parent
-    return run if RunDirectory(run).exists else path.parent

@@ -10,16 +10,18 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from remanence.certificates import BUDGET, Certificate, certify, explain, headline
-from remanence.cli._agents import find_home, load_agents
+from remanence.certificates import BUDGET, Certificate, explain, headline
+from remanence.cli._agents import open_agents
+from remanence.cli._command import Command
 from remanence.cli._progress import show_count
+from remanence.study import certify_agents
 from remanence.training import keep_compiled_programs
 
 MOST_TOLD = 2
 
 
 @dataclasses.dataclass(frozen=True)
-class Certify:
+class Certify(Command):
     """Settle how trained agents do on every length of the T-maze, not just on some.
 
     Writes one certificate for each seed to RUN/certificates: what the compiled program does, what
@@ -37,20 +39,16 @@ class Certify:
     budget: int = BUDGET
     """Follow a memory for at most so many steps; beyond, the verdict is "undecided"."""
     out: Path | None = None
-    """Where to write; RUN/certificates if not given."""
+    """Where to write; RUN/certificates, and a table of them beside it, if not given."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
-        agents, env = load_agents(self.run_, self.seeds)
-        out = self.out or find_home(self.run_) / "certificates"
-        certificates = {}
+        group = open_agents(self.run_, self.seeds)
         with show_count("certifying") as show:
-            for count, (seed, agent) in enumerate(agents.items(), start=1):
-                certificates[seed] = certify(agent, env, budget=self.budget)
-                certificates[seed].save(out / f"seed-{seed}.json")
-                show(count, len(agents))
+            certificates = certify_agents(group, budget=self.budget, out=self.out, on_agent=show)
+        out = self.out or group.records.path / "certificates"
         if self.json:
             made = {str(seed): certificate.to_json() for seed, certificate in certificates.items()}
             print(json.dumps({"out": str(out), "certificates": made}, allow_nan=False))

@@ -10,11 +10,12 @@ from rich.console import Console
 
 from remanence import checker, envs
 from remanence.certificates import BUDGET, find_compiled
+from remanence.cli._command import Command
 from remanence.networks import Agent
 
 
 @dataclasses.dataclass(frozen=True)
-class Check:
+class Check(Command):
     """Verify a certificate from an agent's weights, without trusting what made it.
 
     What it says of the portable program and of the network whatever does the rounding is verified

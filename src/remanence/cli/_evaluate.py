@@ -4,31 +4,34 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from remanence.cli._agents import find_home, load_agents
+from remanence.cli._agents import open_agents
+from remanence.cli._command import Command
 from remanence.cli._progress import show_count
-from remanence.envs import space_lengths
+from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import Evaluation, evaluate, measure_stability, name_stability
-from remanence.store import write_table
+from remanence.evaluation import Evaluation
+from remanence.study import AgentGroup, evaluate_agents, measure_agents, stages
 from remanence.training import keep_compiled_programs
 
 MOST_COLUMNS = 7
 
 
 @dataclasses.dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Command):
     """Run trained agents at lengths far beyond those of their training.
 
-    Writes evaluation.parquet (every episode) and evaluation.png (return against length, a line for
-    each seed) into the run. Greedy episodes of a T-maze are exact and fast-forwarded: a million
-    steps cost no more than a few hundred.
+    Writes evaluations.parquet (every episode), outcomes.parquet (a row for each agent and length),
+    stability.parquet and evaluation.png (return against length, a line for each seed) into the
+    run. What grows may be something else than a length: in a LookupTreeMaze it is the number of
+    mazes. Greedy episodes of a T-maze are exact and fast-forwarded: a million steps cost no more
+    than a few hundred.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """
@@ -36,7 +39,7 @@ class Evaluate:
     run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run's directory, or the file of one agent."""
     lengths: str | None = None
-    """2:1e6 (ten for each factor of ten) or 10,100,1000; numbers of mazes for a LookupTreeMaze."""
+    """2:1e6 (ten for each factor of ten) or 10,100,1000: values of what grows."""
     seeds: str | None = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     sampled: bool = False
@@ -52,30 +55,28 @@ class Evaluate:
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
-        agents, env = load_agents(self.run_, self.seeds)
+        group = open_agents(self.run_, self.seeds, self.out)
         lengths = None if self.lengths is None else parse_lengths(self.lengths)
-        with show_count("measuring stability") as show:
-            stability = {}
-            for count, (seed, agent) in enumerate(agents.items(), start=1):
-                stability[seed] = name_stability(measure_stability(agent, env[0]))
-                show(count, len(agents))
+        stability = dict.fromkeys(group.agents, "")
+        if stages["stability"].supports(group.env[0]):
+            with show_count("measuring stability") as show:
+                stability = measure_agents(group, on_agent=show)
         with show_count("evaluating") as show:
-            evaluation = evaluate(
-                agents,
-                env,
+            evaluation = evaluate_agents(
+                group,
                 lengths,
                 sampled=self.sampled,
                 num_episodes=self.num_episodes,
                 plain=self.plain,
-                on_progress=show,
+                on_agent=show,
             )
-        out = self.out or find_home(self.run_)
-        _write(out, evaluation, stability)
+        out = group.records.path
+        _draw(out / "evaluation.png", group.env, evaluation, stability)
         if self.json:
             print(json.dumps(_to_json(evaluation, stability, out), allow_nan=False))
             return
         console.print(_tabulate(evaluation, stability))
-        console.print(_explain(evaluation, out), highlight=False, soft_wrap=False)
+        console.print(_explain(evaluation, group, self.sampled), highlight=False, soft_wrap=False)
 
 
 def parse_lengths(text: str) -> list[int]:
@@ -89,14 +90,22 @@ def parse_lengths(text: str) -> list[int]:
     raise InvalidOptionError("lengths", text, "write 2:1e6 or 10,100,1000")
 
 
-def _write(out: Path, evaluation: Evaluation, stability: dict[int, str]) -> None:
+def _draw(path: Path, env: Any, evaluation: Evaluation, stability: dict[int, str]) -> None:
     from remanence.figures import draw_returns, save_figure  # brings matplotlib, which is slow
 
-    episodes = evaluation.episodes
-    kinds = np.array([stability[seed] for seed in episodes["agent"].tolist()])
-    write_table(out / "evaluation.parquet", episodes | {"stability": kinds})
-    figure = draw_returns(evaluation.summarize(), stability)
-    save_figure(figure, out / "evaluation.png")
+    environment, params = env
+    figure = draw_returns(
+        evaluation.summarize(),
+        stability,
+        label=_label(environment),
+        levels=environment.levels(params),
+    )
+    save_figure(figure, path)
+
+
+def _label(environment: AbstractEnvironment) -> str:
+    """What grows, in words."""
+    return environment.growth.label if environment.growth else ""
 
 
 def _to_json(evaluation: Evaluation, stability: dict[int, str], out: Path) -> dict:
@@ -109,13 +118,14 @@ def _tabulate(evaluation: Evaluation, stability: dict[int, str]) -> Table:
     shown = choose_columns(np.unique(summary[evaluation.axis]))
     table = Table(box=None, pad_edge=False)
     table.add_column("seed", justify="right")
-    table.add_column("stability")
+    if any(stability.values()):
+        table.add_column("stability")
     for length in shown:
         table.add_column(f"{length:,}", justify="right")
     for seed, kind in stability.items():
         mine = summary["agent"] == seed
         cells = [_show(evaluation, summary, mine, length) for length in shown]
-        table.add_row(str(seed), kind, *cells)
+        table.add_row(str(seed), *([kind] if any(stability.values()) else []), *cells)
     return table
 
 
@@ -140,11 +150,14 @@ def _show(
     return f"[{colour}]{number}{margin}[/{colour}]"
 
 
-def _explain(evaluation: Evaluation, out: Path) -> str:
-    what = "length" if evaluation.axis == "length" else "number of mazes"
-    kind = "exact, both cues" if evaluation.exact else "mean of episodes with its 95% interval"
+def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
+    environment, params = group.env
+    kind = "exact, every cue" if evaluation.exact else "mean of episodes with its 95% interval"
+    levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
+    out = group.records.path
+    table = "sampled_evaluations" if sampled else "evaluations"
     return (
-        f"\nReturn at each {what} ({kind}).\n4 is optimal, 1.95 a coin flip at the junction, "
-        f"0 no arm in time.\nEvery episode is in {out / 'evaluation.parquet'},\n"
+        f"\nReturn against the {_label(environment)} ({kind}).\n"
+        f"To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
         f"the curves in {out / 'evaluation.png'}."
     )

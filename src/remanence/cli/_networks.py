@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence import envs
+from remanence.cli._command import Command
 from remanence.networks import (
     Architecture,
     ParameterCount,
@@ -20,7 +21,7 @@ ENVIRONMENT_OF = {"lookup-tree": "lookup-tree-maze"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Networks:
+class Networks(Command):
     """Describe a policy network and count its parameters, array by array.
 
     Example: remanence networks --architecture lookup-tree --cell hybrid

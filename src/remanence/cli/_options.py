@@ -1,12 +1,19 @@
-"""Options of environments and cells as they are typed: `length=10 num_mazes=1:20`."""
+"""What is typed: options of environments and cells (`length=10 num_mazes=1:20`), seeds."""
 
 import json
 import re
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidOptionError
 from remanence.training import LARGEST_SEED, MOST_SEEDS, check_seeds
+
+
+def read_command() -> list[str]:
+    """The command line of this process, for records; without where the program lies."""
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]
 
 
 def parse_options(assignments: Sequence[str]) -> dict[str, Any]:

@@ -8,32 +8,31 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from remanence.training import keep_compiled_programs
+from remanence.cli._command import Command
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
-    """Write what a study found as one HTML file that opens without network.
+class Report(Command):
+    """Write what a study or a run found as one HTML file that opens without network.
 
-    It holds what was run, every figure, the paper's claims beside ours, certificates and
-    provenance. Figures are also written as PNG and SVG into `figures` beside it, and the claims as
-    a table in Markdown to `claims.md`. What is missing or broken in the study is named, and the
-    rest is reported.
+    It opens with a summary, and holds what was run, every figure, the paper's claims beside ours if
+    the study is a paper's, certificates and provenance. Figures are also written as PNG and SVG
+    into `figures` beside it, and claims as a table in Markdown to `claims.md`. What is missing or
+    broken is named, and the rest is reported.
 
     Example: remanence report studies/laptop
     """
 
-    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
-    """The study's directory."""
+    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY|RUN")]
+    """The directory of a study or of a run."""
     out: Path | None = None
-    """Where to write; STUDY/report.html if not given."""
+    """Where to write; report.html in that directory if not given."""
     json: bool = False
     """Print one JSON object with the findings instead of words."""
 
     def run(self, console: Console) -> None:
         from remanence.report import write_report  # brings matplotlib, which is slow
 
-        keep_compiled_programs()
         written = write_report(self.study, self.out)
         if self.json:
             findings = {
@@ -44,7 +43,7 @@ class Report:
             out = str(written.path)
             print(json.dumps({"out": out, "findings": findings, "problems": problems}))
             return
-        for verdict, number in written.count_verdicts().items():
+        for verdict, number in written.count_verdicts().items() if written.findings else ():
             console.print(f"{number:3} claims: {verdict}", highlight=False)
         for problem in written.problems:
             console.print(f"missing: {problem}", style="yellow", highlight=False, markup=False)

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from remanence.cli._command import Command
+from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
 from remanence.cli._study_progress import (
     describe_job,
@@ -37,7 +39,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Reproduce:
+class Reproduce(Command):
     """Run a study of the paper: trainings, evaluations, certificates, all in one directory.
 
     The same command again goes on where it was stopped or killed; what is done is not done again.
@@ -49,7 +51,7 @@ class Reproduce:
     """
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
-    """The study: tmaze."""
+    """The study: tmaze, or the name of your own (see --import)."""
     profile: str = "smoke"
     """Its size: smoke (2 minutes), laptop (2 hours), paper (days), or a TOML file of your own."""
     out: Path | None = None
@@ -64,7 +66,7 @@ class Reproduce:
     def run(self, console: Console) -> None:
         if self.workers < 1:
             raise InvalidOptionError("--workers", self.workers, "use 1 or more")
-        study = load_profile(self.study, self.profile)
+        study = load_study(self.study, self.profile)
         if self.dry_run:
             _print_plan(console, study, self.workers, self.json)
             return
@@ -72,7 +74,9 @@ class Reproduce:
         workers = functools.partial(open_workers, self.workers)
         try:
             with show_study(self.workers) as show:
-                status = run_study(out, study, open_executor=workers, on_change=show)
+                status = run_study(
+                    out, study, open_executor=workers, command=read_command(), on_change=show
+                )
         except KeyboardInterrupt:
             Console(stderr=True).print("stopped; the same command goes on from here")
             sys.exit(130)
@@ -83,8 +87,17 @@ class Reproduce:
         sys.exit(0 if status.finished else 1)
 
 
+def load_study(name: str, profile: str) -> Study:
+    """A study of a registered experiment in one of its sizes, or one of the user's TOML file."""
+    if profile.endswith(".toml"):
+        return load_profile(name, profile)
+    from remanence.report import find_experiment  # brings matplotlib, which is slow
+
+    return load_profile(name, profile, find_experiment(name).profiles)
+
+
 @dataclasses.dataclass(frozen=True)
-class Status:
+class Status(Command):
     """Tell how far a study is, from any terminal that sees its directory.
 
     Example: remanence status studies/laptop --watch

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from remanence.cli._command import Command
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.store import write_rows, write_text
 from remanence.study import load_results
@@ -26,19 +27,22 @@ MOST_ROWS = 60
 WIDEST = 400  # of a file, which no screen limits
 PARQUET = "parquet"
 # They number things, so that their mean says nothing.
-_LABELS = ("seed", "cue", "length", "iteration")
+_LABELS = ("seed", "cue", "length", "iteration", "num_mazes", "step", "unit")
 _WORDS = ("VARCHAR", "BOOLEAN")
 
 
 @dataclasses.dataclass(frozen=True)
-class Results:
-    """Query the tables of a study: summary, outcomes, evaluations, stability, certificates, curves.
+class Results(Command):
+    """Query the tables of a study or of a run.
+
+    summary (a row for each training), outcomes, evaluations, stability, certificates, curves,
+    orbits, and sampled_outcomes and sampled_evaluations.
 
     Example: remanence results STUDY outcomes --where "length = 100" --group-by cell outcome
     """
 
-    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
-    """The study's directory."""
+    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY|RUN")]
+    """The directory of a study or of a run."""
     table: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TABLE")] = "summary"
     """Which table; summary has a row for each training."""
     where: str | None = None

@@ -1,5 +1,6 @@
 """`remanence train`: many seeds, watched or logged, stopped and resumed."""
 
+import contextlib
 import dataclasses
 import json
 import shlex
@@ -17,13 +18,15 @@ from rich.table import Table
 from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
-from remanence.cli._options import parse_options, parse_seeds
+from remanence.cli._command import Command
+from remanence.cli._options import parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
 from remanence.training import (
     PPOConfig,
     Preset,
+    TensorBoardLog,
     Training,
     change_config,
     get_preset,
@@ -33,14 +36,15 @@ from remanence.training import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Train:
+class Train(Command):
     """Train agents by recurrent PPO, one for each seed, all in one program.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
 
     preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
-    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree."""
+    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree; or
+    the name of a preset or an environment of your own (see --import)."""
     cell: str = "gru"
     """The recurrent cell: gru, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
@@ -55,6 +59,8 @@ class Train:
     """Save all of the state after every so many iterations."""
     batching: str = "auto"
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
+    tensorboard: Path | None = None
+    """Also log the learning curves for TensorBoard, into this directory (needs tensorboardX)."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
     profile: bool = False
@@ -68,7 +74,11 @@ class Train:
         env, architecture, config = apply_changes(preset, self.cell, parse_options(self.set))
         seeds = parse_seeds(self.seeds)
         out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
-        with show_progress(config.num_iterations) as show, _stop_on_interrupt(console) as stops:
+        with (
+            show_progress(config.num_iterations) as show,
+            self._log(seeds) as log,
+            _stop_on_interrupt(console) as stops,
+        ):
             training = train(
                 env,
                 architecture,
@@ -78,7 +88,9 @@ class Train:
                 resume=self.resume,
                 batching=self.batching,
                 checkpoint_every=self.checkpoint_every,
-                on_iteration=show,
+                labels={"preset": self.preset, "network": preset.architecture},
+                command=read_command(),
+                on_iteration=lambda progress: (show(progress), log(progress)),
                 should_stop=stops,
             )
         if self.json:
@@ -92,6 +104,11 @@ class Train:
             console.print(_describe(training, out), highlight=False)
             if self.profile:
                 console.print(show_profile(training.seconds))
+
+    def _log(self, seeds: list[int]) -> Any:
+        if self.tensorboard is None:
+            return contextlib.nullcontext(lambda progress: None)
+        return TensorBoardLog(self.tensorboard, seeds)
 
 
 def apply_changes(
@@ -107,7 +124,7 @@ def apply_changes(
     network_options = {k: v for k, v in changes.items() if k in network_names}
     config_options = {k: v for k, v in changes.items() if k in config_names}
     return (
-        envs.make(preset.environment, **{**preset.environment_options, **env_options}),
+        preset.make_environment(**env_options),
         make_architecture(preset.architecture, cell=cell, **network_options),
         change_config(preset.config, config_options),
     )

@@ -17,7 +17,15 @@ from remanence.dynamics._spectrum import Eigenvalues, compute_spectrum, warn_if_
 
 
 class BudgetWarning(UserWarning):
-    """Some orbits had not closed when their budget of steps ended, so attractors may be missing."""
+    """Some orbits had not closed when their budget of steps ended, so attractors may be missing.
+
+    >>> import warnings
+    >>> from remanence import dynamics
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     found = dynamics.find_attractors(jnp.cbrt, np.array([[-0.5], [0.5]]), budget=3)
+    >>> found, [warning.category.__name__ for warning in caught]
+    ((), ['BudgetWarning'])
+    """
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,11 @@ class Attractor:
     `time_constant_error_steps`: an estimate, on the safe side, of what the errors of derivatives
     and of the cycle's position make of it, both due to rounding. It is infinite where the mode
     cannot be told from one that lasts. `share` is the fraction of all starts that ended here.
+
+    >>> from remanence import dynamics
+    >>> [low, high] = dynamics.find_attractors(jnp.cbrt, np.array([[-0.5], [0.5]]))
+    >>> high.points.round(3).tolist(), high.period, high.stable, high.share
+    ([[1.0]], 1, True, 0.5)
     """
 
     points: Float[np.ndarray, "period state"]
@@ -48,7 +61,13 @@ class Attractor:
 
 
 def spread_starts(seed: int, num: int, size: int, scale: float = 1.0) -> States:
-    """States drawn uniformly from the cube of half-width `scale` around the origin."""
+    """States, (num, size), drawn uniformly from the cube of half-width `scale` around the origin.
+
+    >>> from remanence import dynamics
+    >>> starts = dynamics.spread_starts(seed=0, num=5, size=2, scale=3.0)
+    >>> starts.shape, bool((np.abs(starts) <= 3).all())
+    ((5, 2), True)
+    """
     return np.random.default_rng(seed).uniform(-scale, scale, (num, size))
 
 
@@ -61,7 +80,7 @@ def find_attractors(
     tolerance: float | None = 1e-9,
     merge_distance: float = 1e-5,
 ) -> tuple[Attractor, ...]:
-    """The attractors that orbits from `starts` end in.
+    """The attractors that orbits from `starts`, one state in each row, end in.
 
     An orbit has closed as `find_orbits` has it; where shares sum to less than 1, some did not
     within `budget` steps, and a `BudgetWarning` says how many. For a `smooth` map the end is then
@@ -77,7 +96,8 @@ def find_attractors(
 
     A `PrecisionWarning` says where rounding leaves more than a tenth of a time constant unknown.
 
-    >>> [left, right] = find_attractors(
+    >>> from remanence import dynamics
+    >>> [left, right] = dynamics.find_attractors(
     ...     lambda state: jnp.tanh(2 * state), np.array([[-0.5], [0.5]])
     ... )
     >>> round(left.time_constant_steps, 3), left.time_constant_error_steps < 1e-12

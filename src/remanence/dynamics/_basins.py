@@ -16,6 +16,12 @@ class Basins:
 
     `labels[i, j]` belongs to the state origin + u[j] axes[0] + v[i] axes[1]; it is -1 where the
     orbit did not close.
+
+    >>> from remanence import dynamics
+    >>> basins = dynamics.map_basins(jnp.sign, np.zeros(2), np.eye(2), resolution=2, smooth=False)
+    >>> ends = np.stack([attractor.points[0] for attractor in basins.attractors])
+    >>> basins.project(ends).round().tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
     """
 
     labels: Int[np.ndarray, "v u"]
@@ -26,7 +32,7 @@ class Basins:
     attractors: tuple[Attractor, ...]
 
     def project(self, states: Float[np.ndarray, "points state"]) -> Float[np.ndarray, "points 2"]:
-        """The coordinates u and v of the points of the plane that are nearest to `states`."""
+        """The coordinates u and v, (points, 2), of the points of the plane nearest to `states`."""
         return np.linalg.lstsq(self.axes.T, (states - self.origin).T, rcond=None)[0].T
 
 
@@ -45,8 +51,13 @@ def map_basins(
     """Follow a grid of starts on the plane through `origin` along `axes` to their attractors.
 
     `extent` gives the least and largest coordinate along the first axis, then along the second,
-    both on the grid; the other options are those of `find_attractors`, as is the
-    `BudgetWarning` for starts that do not settle.
+    both on the grid of `resolution` by `resolution`; the other options are those of
+    `find_attractors`, as is the `BudgetWarning` for starts that do not settle.
+
+    >>> from remanence import dynamics
+    >>> basins = dynamics.map_basins(jnp.sign, np.zeros(2), np.eye(2), resolution=2, smooth=False)
+    >>> basins.labels.tolist()
+    [[0, 1], [2, 3]]
     """
     origin, axes = np.asarray(origin), np.asarray(axes)
     if axes.shape != (2, *origin.shape):

@@ -21,6 +21,13 @@ class Bifurcation:
 
     Row i was found with the parameter at `parameter[i]`; `period` is that of the cycle it is a
     point of. `num_attractors` has one entry for each of `values`.
+
+    >>> from remanence import dynamics
+    >>> found = dynamics.trace_bifurcation(
+    ...     lambda gain: lambda state: gain * state, [-1.0], np.ones((1, 1)), smooth=False
+    ... )
+    >>> found.parameter.tolist(), found.point.tolist(), found.period.tolist()
+    ([-1.0, -1.0], [[1.0], [-1.0]], [2, 2])
     """
 
     values: Float[np.ndarray, " values"]
@@ -54,10 +61,23 @@ def trace_bifurcation(
 ) -> Bifurcation:
     """Attractors, and for smooth maps unstable fixed points, of `make_step(value)` for each value.
 
+    Starts are (starts, state), the same for all values.
+
     `make_step` is traced with a scalar of the starts' precision, so it must be made of JAX
     operations. A map that is not smooth is only iterated, and what iteration ended in is called
     stable. The other options are those of `find_attractors`, as is the `BudgetWarning`, given once
     for all values; `on_progress` is called with the number of values done and to do.
+
+    >>> from remanence import dynamics
+    >>> found = dynamics.trace_bifurcation(
+    ...     lambda gain: lambda state: jnp.tanh(gain * state),
+    ...     [0.5, 2.0],
+    ...     np.array([[-1.0], [0.1], [1.0]]),
+    ... )
+    >>> found.num_attractors.tolist()
+    [1, 2]
+    >>> found.parameter.tolist(), found.stable.tolist()
+    ([0.5, 2.0, 2.0, 2.0], [True, True, True, False])
     """
     starts = np.asarray(starts)
     values = np.asarray(values, starts.dtype)

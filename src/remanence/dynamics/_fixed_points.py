@@ -37,6 +37,11 @@ class FixedPoint:
 
     It is stable when all `eigenvalues` of the Jacobian are inside the unit circle. Its time
     constant may be off by `time_constant_error_steps`, as that of an `Attractor`.
+
+    >>> from remanence import dynamics
+    >>> [point] = dynamics.find_fixed_points(jnp.cos, np.array([[0.5]]))
+    >>> point.point.round(3).tolist(), point.residual < 1e-9, point.stable, point.num_unstable
+    ([0.739], True, True, 0)
     """
 
     point: Float[np.ndarray, " state"]
@@ -63,14 +68,22 @@ def find_fixed_points(
 ) -> tuple[FixedPoint, ...]:
     """Fixed points of a smooth map, stable ones first, by least squares from every start.
 
-    Levenberg-Marquardt (Optimistix) seeks |step(x) - x| = 0. Where it ends with a residual above
-    `tolerance`, as in a local minimum that is not 0, there is no fixed point and nothing is
-    returned. Points within `merge_distance` of each other are one, of which the one with the
-    least residual is returned; `share` is the fraction of starts that led there. The
-    defaults are for float64. More starts may find more: nothing tells that all were found.
+    Levenberg-Marquardt (Optimistix) seeks |step(x) - x| = 0 from each of the starts, (starts,
+    state). Where it ends with a residual above `tolerance`, as in a local minimum that is not 0,
+    there is no fixed point and nothing is returned. Points within `merge_distance` of each other
+    are one, of which the one with the least residual is returned; `share` is the fraction of
+    starts that led there. The defaults are for float64. More starts may find more: nothing tells
+    that all were found.
 
     A `PrecisionWarning` says where the map rounds too coarsely for `tolerance`, or leaves more
     than a tenth of a time constant unknown.
+
+    >>> from remanence import dynamics
+    >>> points = dynamics.find_fixed_points(
+    ...     lambda state: jnp.tanh(2 * state), np.array([[-1.0], [0.1], [1.0]])
+    ... )
+    >>> [round(float(it.point[0]), 3) for it in points if it.stable], points[-1].num_unstable
+    ([-0.958, 0.958], 1)
     """
     found, missed = solve_fixed_points(step, starts, tolerance, merge_distance, max_steps)
     _warn_if_missed(step, missed, tolerance)

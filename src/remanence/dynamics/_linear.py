@@ -16,6 +16,14 @@ def find_sole_attractor(step: Step) -> Float[np.ndarray, " state"] | None:
     coefficients that are continuous in the input, as a minGRU's are. A BMRU's jump, and nothing is
     said of it; a cell of one's own is believed not to. To settle may take far longer than anyone
     would wait: the steps of a decay of 1 - 1e-6 are counted in millions.
+
+    >>> from remanence import cells, dynamics
+    >>> linear = cells.MinGRU(1, 2, key=jax.random.key(0))
+    >>> dynamics.find_sole_attractor(dynamics.idle_map(linear, np.zeros(1)))
+    array([0., 0.])
+    >>> jumping = cells.BMRU(1, 2, key=jax.random.key(0))
+    >>> dynamics.find_sole_attractor(dynamics.idle_map(jumping, np.zeros(1))) is None
+    True
     """
     if not isinstance(step, IdleMap) or not is_smooth(step.cell):
         return None

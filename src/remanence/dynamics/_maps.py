@@ -30,7 +30,13 @@ Step = Callable[[State], State]
 
 
 class IdleMap(eqx.Module):
-    """A cell whose input stays the same for ever: state -> cell.step(input, state)."""
+    """A cell whose input stays the same for ever: state -> cell.step(input, state).
+
+    >>> from remanence import cells, dynamics
+    >>> step = dynamics.IdleMap(cells.MinGRU(1, 2, key=jax.random.key(0)), jnp.zeros(1))
+    >>> step(jnp.array([1.0, -1.0]))
+    Array([ 0.5, -0.5], dtype=float32)
+    """
 
     cell: AbstractCell
     input: Float[Array | np.ndarray, " input"]
@@ -46,6 +52,11 @@ def idle_map(
     """The map of `cell` under a constant `input`, its weights and the input cast to `dtype`.
 
     Maps of cells that differ only in the values of their weights share one compiled program.
+
+    >>> from remanence import cells, dynamics
+    >>> step = dynamics.idle_map(cells.MinGRU(1, 2, key=jax.random.key(0)), np.zeros(1))
+    >>> dynamics.iterate(step, np.array([[1.0, -1.0]]), 3)
+    array([[ 0.125, -0.125]])
     """
     return cast(IdleMap(cell, input), dtype)
 
@@ -80,6 +91,11 @@ def is_smooth(cell: AbstractCell) -> bool:
     """Whether derivatives of the cell's update are true ones: no part of it is a BMRU.
 
     A BMRU jumps, and its derivatives are surrogates for training.
+
+    >>> from remanence import cells, dynamics
+    >>> gru, bmru = (cells.make(name, 1, 2, key=jax.random.key(0)) for name in ("gru", "bmru"))
+    >>> dynamics.is_smooth(gru), dynamics.is_smooth(cells.Parallel([gru, bmru]))
+    (True, False)
     """
     parts = jax.tree.leaves(cell, is_leaf=lambda part: isinstance(part, BMRU))
     return not any(isinstance(part, BMRU) for part in parts)
@@ -114,7 +130,7 @@ class NumpyMap:
 
 
 def from_numpy(function: Function, jacobian: Function | None = None) -> NumpyMap:
-    """A map made of a plain NumPy function of one state.
+    """A map made of a plain NumPy function of one state, from (state,) to (state,).
 
     `jacobian` gives the matrix of its derivatives at a state (row: output, column: input).
     Without it, central differences do, whose width is chosen by the rounding error of `function`.

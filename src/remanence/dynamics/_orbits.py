@@ -26,6 +26,11 @@ class Orbits:
     A closed orbit is on its cycle, of `period` points, after `transient` steps, in the state
     `point`. Of one that did not close, transient and period are -1 and `point` is where the
     search ended. `steps` were walked from the start until that was known.
+
+    >>> from remanence import dynamics
+    >>> orbits = dynamics.find_orbits(lambda state: state**2, np.array([[-1.0], [1.0]]))
+    >>> orbits.closed.tolist(), orbits.transient.tolist(), orbits.point.tolist()
+    ([True, True], [1, 0], [[1.0], [1.0]])
     """
 
     closed: Bool[np.ndarray, " starts"]
@@ -51,6 +56,8 @@ def find_orbits(
 ) -> Orbits:
     """Follow the orbit of every start until it closes, by Brent's algorithm (1980).
 
+    Starts are (starts, state); every field of what is returned has one row for each.
+
     Without a tolerance an orbit has closed when a state comes back bit for bit, so that -0.0 is
     not 0.0 and NaN is itself. What is found holds for the program that was run: compiled
     otherwise, as for another machine, the same map may round otherwise. Each start is run alone,
@@ -65,6 +72,13 @@ def find_orbits(
 
     `budget` is the number of steps after which an orbit that has not come back is given up. One
     of transient m and period p is found within 2 max(m, p) + p steps.
+
+    >>> from remanence import dynamics
+    >>> starts = np.array([[1.0], [0.0]])  # of which 0.0 goes to -0.0 and back
+    >>> dynamics.find_orbits(jnp.negative, starts).period.tolist()
+    [2, 2]
+    >>> dynamics.find_orbits(jnp.negative, starts, tolerance=1e-9).period.tolist()
+    [2, 1]
     """
     if not 1 <= budget < 2**31:
         raise InvalidOptionError("budget", budget, "use a number of steps from 1 to 2^31 - 1")
@@ -78,7 +92,14 @@ def find_orbits(
 
 
 def iterate(step: Step, starts: Starts, num_steps: int) -> States:
-    """The states that many steps after the starts, each of which is run alone."""
+    """The states that many steps after the starts, each of which is run alone.
+
+    Starts and states are (starts, state).
+
+    >>> from remanence import dynamics
+    >>> dynamics.iterate(jnp.negative, np.array([[1.0], [2.0]]), 3).tolist()
+    [[-1.0], [-2.0]]
+    """
     starts = check_starts(step, starts)
     with use_precision(starts.dtype):
         return jax.device_get(_iterate(step, jnp.asarray(starts), jnp.int32(num_steps)))
@@ -87,7 +108,12 @@ def iterate(step: Step, starts: Starts, num_steps: int) -> States:
 def list_cycle(
     step: Step, point: Float[Array | np.ndarray, " state"], period: int
 ) -> Float[np.ndarray, "{period} state"]:
-    """The first `period` states of the orbit from `point`, itself the first."""
+    """The first `period` states of the orbit from `point`, itself the first: (period, state).
+
+    >>> from remanence import dynamics
+    >>> dynamics.list_cycle(jnp.negative, np.array([1.0]), 2).tolist()
+    [[1.0], [-1.0]]
+    """
     start = check_starts(step, np.asarray(point)[None])[0]
     if period == 1:
         return start[None]

@@ -21,7 +21,19 @@ TOLERATED_ERROR = 0.1
 
 
 class PrecisionWarning(UserWarning):
-    """The map rounds too coarsely for what was asked of it."""
+    """The map rounds too coarsely for what was asked of it.
+
+    In float32, for example, a time constant of a million steps cannot be known:
+
+    >>> import warnings
+    >>> from remanence import dynamics
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     [point] = dynamics.find_fixed_points(
+    ...         lambda state: (1 - 1e-6) * state, np.zeros((1, 1), np.float32)
+    ...     )
+    >>> [warning.category.__name__ for warning in caught]
+    ['PrecisionWarning']
+    """
 
 
 class Spectrum(NamedTuple):

@@ -26,6 +26,15 @@ class SaturationWarning(UserWarning):
 
     Typically a gate saturates and holds what in truth decays; near the border of two basins
     rounding alone may decide as well.
+
+    >>> import warnings
+    >>> from remanence import dynamics
+    >>> def leak(state):
+    ...     return (1 - 1e-9) * state  # by 1 in float32
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     vaa = dynamics.compute_vaa(leak, np.array([[-0.5], [0.5]]), step32=leak)
+    >>> vaa.settled, [warning.category.__name__ for warning in caught]
+    (False, ['SaturationWarning'])
     """
 
 
@@ -39,6 +48,11 @@ class VAA:
     the limit, as far as can be told: where there is no limit to compare with, that no two
     states that count as different came nearer to each other in the second half of the steps.
     `float32_value` is what float32 makes of `value`, or None where that was not computed.
+
+    >>> from remanence import dynamics
+    >>> vaa = dynamics.compute_vaa(jnp.cbrt, np.array([[-0.5], [0.5], [0.6]]))
+    >>> round(vaa.value, 3), vaa.num_attractors, vaa.settled, vaa.groups.tolist()
+    (0.667, 2, True, [0, 1, 1])
     """
 
     value: float
@@ -60,12 +74,13 @@ def compute_vaa(
     compare_float32: bool = True,
     step32: Step | None = None,
 ) -> VAA:
-    """The variability among attractors (paper, appendix "Computation of the VAA").
+    """The variability among attractors (Lambrechts et al. 2023; paper, "Computation of the VAA").
 
         VAA = 1/|H| sum_i 1 / |{j : |f^M(h_i) - f^M(h_j)| <= ε}|
 
     of the map f = `step` for the starts H, M = `num_steps` and ε = `tolerance`. It is 1/|H| when
-    all starts end in one state and 1 when no two do. The starts should be float64.
+    all starts end in one state and 1 when no two do. The starts, one in each row, should be
+    float64.
 
     The limit replaces the distance after M steps by the largest at any time after both orbits
     have closed to the bit, within `budget` steps; so starts that end in one cycle in different
@@ -78,6 +93,11 @@ def compute_vaa(
     cast if it is a PyTree that has any, such as an `IdleMap`. A `SaturationWarning` says where
     float32 would have changed the answer, as when a gate saturates and a state that decays
     slowly seems to be held.
+
+    >>> from remanence import dynamics
+    >>> starts = np.array([[-0.5], [0.5], [0.6]])
+    >>> [round(dynamics.compute_vaa(step, starts).value, 3) for step in (jnp.cbrt, jnp.cos)]
+    [0.667, 0.333]
     """
     if num_steps < 1:
         raise InvalidOptionError("num_steps", num_steps, "use a whole number of 1 or more")

@@ -15,7 +15,14 @@ from jax.core import Tracer
 from jaxtyping import Array, Int
 
 from remanence._typing import Action, Flag, Scalar
-from remanence.envs._environment import AbstractEnvironment, Params, State
+from remanence.envs._environment import (
+    NO_DECISION,
+    RIGHT_DECISION,
+    WRONG_DECISION,
+    AbstractEnvironment,
+    Params,
+    State,
+)
 from remanence.errors import InvalidOptionError
 
 RIGHT, UP, LEFT, DOWN = range(4)
@@ -23,6 +30,7 @@ ACTION_NAMES = ("right", "up", "left", "down")
 
 REWARD_RIGHT_ARM = 4.0
 REWARD_WRONG_ARM = -0.1
+NO_ARM_RETURN = 0.0
 RANDOM_DECISION_RETURN = (REWARD_RIGHT_ARM + REWARD_WRONG_ARM) / 2
 
 Integer = Int[Array, ""]
@@ -48,6 +56,13 @@ class AbstractMaze(AbstractEnvironment[State, Params]):
         del params
         return RANDOM_DECISION_RETURN
 
+    def levels(self, params: Params) -> dict[str, float]:
+        return {
+            "optimal": self.optimal_return(params),
+            "coin flip": self.random_decision_return(params),
+            "no arm in time": NO_ARM_RETURN,
+        }
+
 
 def move(position: Integer, length: Integer, action: Action) -> Integer:
     """The position after an action; a move that leaves the corridor is a bump."""
@@ -66,6 +81,17 @@ def reward_arm(arm: Integer, goal: Integer) -> Scalar:
     return jnp.where(arm == 0, 0.0, entered).astype(jnp.float32)
 
 
+def judge_arm(arm: Integer, goal: Integer) -> Integer:
+    """The decision to enter an arm: right for the goal's, wrong for the other, none for none."""
+    entered = jnp.where(arm == goal, RIGHT_DECISION, WRONG_DECISION)
+    return jnp.where(arm == 0, NO_DECISION, entered).astype(jnp.int32)
+
+
+def read_ends(low: Int[Array, "..."], high: Int[Array, "..."]) -> tuple[int, int]:
+    """The lowest and the highest number of ranges, whatever the batch."""
+    return int(np.min(low)), int(np.max(high))
+
+
 def _one_if(condition: Flag) -> Integer:
     return condition.astype(jnp.int32)
 
@@ -73,6 +99,13 @@ def _one_if(condition: Flag) -> Integer:
 def out_of_time(time: Integer, limit_factor: Integer, length: Integer) -> Flag:
     """Whether `limit_factor` times `length` steps have been taken; a factor of 0 is no limit."""
     return (limit_factor > 0) & (time >= limit_factor * length)
+
+
+def read_limit(limit_factor: Int[Array, "..."], *sizes: Int[Array, "..."]) -> int | None:
+    """The most steps in any member of a batch, or None if some member has no limit."""
+    if not np.all(limit_factor):
+        return None
+    return int(np.max(limit_factor)) * math.prod(int(np.max(size)) for size in sizes)
 
 
 def read_range(option: str, value: Any) -> tuple[Int[Array, "..."], Int[Array, "..."]]:

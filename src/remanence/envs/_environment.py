@@ -15,11 +15,16 @@ from jaxtyping import Array, Int
 
 from remanence._keys import derive_key
 from remanence._typing import Action, Flag, Key, Observation, Scalar
+from remanence.envs._growth import Growth
 from remanence.envs._render import Scene, list_fields
+from remanence.errors import MissingMethodError
 
 State = TypeVar("State")
 Params = TypeVar("Params")
 Integer = Int[Array, ""]
+
+# What `judge` says of an action.
+RIGHT_DECISION, NO_DECISION, WRONG_DECISION = 1, 0, -1
 
 
 class Script(NamedTuple):
@@ -38,6 +43,11 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
     A subclass is a frozen dataclass of its *static* options (those that change shapes); what may
     differ between the members of a batch is in `params_class`, a pytree.
+
+    To train on it, the abstract methods are enough. Evaluation also needs `growth`, `grow` and
+    `judge`. The rest adds to that where it is defined: cues make episodes balanced, a time limit
+    bounds them, a situation shows that one of them repeats itself, and an idle observation is what
+    the stability of a memory is measured under.
     """
 
     params_class: ClassVar[type]
@@ -64,6 +74,11 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
     @abc.abstractmethod
     def observe(self, state: State) -> Observation:
         """What the agent sees of a state."""
+
+    @property
+    def unwrapped(self) -> "AbstractEnvironment":
+        """The environment itself, inside whatever is wrapped around it."""
+        return self
 
     @property
     def default_params(self) -> Params:
@@ -125,9 +140,45 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         return None
 
     def random_decision_return(self, params: Params) -> float | None:
-        """The same for an agent that does all but the decision right, and decides by a coin."""
+        """The same for an agent that does all but the decision right, and decides at random."""
         del params
         return None
+
+    def levels(self, params: Params) -> dict[str, float]:
+        """The returns that a figure marks, by name; those that are known."""
+        known = {
+            "optimal": self.optimal_return(params),
+            "random decision": self.random_decision_return(params),
+        }
+        return {name: level for name, level in known.items() if level is not None}
+
+    @property
+    def growth(self) -> Growth | None:
+        """What grows while the task stays the same, or None where nothing does."""
+        return None
+
+    def grow(self, params: Params, value: int) -> Params:
+        """The parameters with what grows at that value, and all else as hard as it gets in them."""
+        raise MissingMethodError(type(self).__name__, "grow", "which sets what grows in it")
+
+    def read_growth(self, params: Params) -> tuple[int, int] | None:
+        """The lowest and the highest value of what grows, in episodes of these parameters."""
+        del params
+        return None
+
+    def time_limit(self, params: Params) -> int | None:
+        """The most steps that an episode of these parameters takes, or None if any number."""
+        del params
+        return None
+
+    def judge(self, state: State, action: Action) -> Integer:
+        """Whether an action is a right decision (1), a wrong one (-1), or no decision (0).
+
+        An episode is right if it terminated and no decision was wrong.
+        """
+        raise MissingMethodError(
+            type(self).__name__, "judge", "which tells right decisions from wrong ones"
+        )
 
     def cue_observations(self) -> np.ndarray | None:
         """What opens an episode, one row for each cue that is to be remembered, if there are any.
@@ -142,15 +193,19 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
     def start_with(self, cue: Integer, key: Key, params: Params) -> State:
         """As `start`, with a given cue instead of a drawn one: a row of `cue_observations`."""
-        raise NotImplementedError(f"{type(self).__name__} has no cues")
+        raise MissingMethodError(
+            type(self).__name__, "start_with", "which opens an episode with a given cue"
+        )
 
     def situation(self, state: State) -> Any:
         """What of a state, apart from the time that is left, decides what follows.
 
         A greedy agent that comes back to the same memory in the same situation repeats itself for
-        ever.
+        ever, and is taken to earn nothing more. None where that is not known: such an agent goes on
+        until its time is over.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say what a situation is")
+        del state
+        return None
 
     def script(self) -> Script | None:
         """An agent that earns the optimal return, or None where nobody has written one."""

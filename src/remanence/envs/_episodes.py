@@ -1,6 +1,8 @@
 """Episodes that follow one another, as compiled functions for Gymnasium's interface.
 
-All are compiled once for an environment's static options, however many copies are made of it.
+Who acts is outside and need not be ours, so a call takes one step; agents of ours run in programs
+that are compiled with them (`evaluation`, `training`). All are compiled once for an environment's
+static options, however many copies are made of it.
 """
 
 import functools

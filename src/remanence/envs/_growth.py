@@ -1,8 +1,18 @@
 """What grows in an environment while its task stays the same: a length, a number, a delay."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from remanence.errors import InvalidOptionError
+
+
+class Growth(NamedTuple):
+    """Its name as a column of a table, its label on an axis, and its usual values."""
+
+    name: str
+    label: str
+    usual: tuple[int, ...]
 
 
 def space_lengths(shortest: int = 2, longest: int = 10**6, per_decade: int = 10) -> list[int]:

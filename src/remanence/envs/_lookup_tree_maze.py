@@ -18,6 +18,7 @@ from remanence._words import Seed, Word, seed_from, word_at
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from
 from remanence.envs._environment import Script
+from remanence.envs._growth import Growth
 from remanence.envs._render import Corridor, Scene, Table, show_number
 from remanence.errors import InvalidOptionError
 
@@ -101,6 +102,21 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         high = [1.0] * self.table_size + index_high + [1.0]
         return np.array(low, np.float32), np.array(high, np.float32)
 
+    @property
+    def growth(self) -> Growth:
+        return Growth("num_mazes", "number of mazes", (10, 100, 1_000, 10_000))
+
+    def grow(self, params: LookupTreeMazeParams, value: int) -> LookupTreeMazeParams:
+        """So many mazes, each as long as the longest of `params`."""
+        longest = int(np.max(params.length_high))
+        return LookupTreeMazeParams(value, longest, int(np.max(params.limit_factor)) or None)
+
+    def read_growth(self, params: LookupTreeMazeParams) -> tuple[int, int]:
+        return corridor.read_ends(params.num_mazes_low, params.num_mazes_high)
+
+    def time_limit(self, params: LookupTreeMazeParams) -> int | None:
+        return corridor.read_limit(params.limit_factor, params.num_mazes_high, params.length_high)
+
     def start(self, key: Key, params: LookupTreeMazeParams) -> LookupTreeMazeState:
         seed = seed_from(key)
         one = jnp.ones((), jnp.int32)
@@ -175,6 +191,10 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         )
         truncated = corridor.out_of_time(state.time, params.limit_factor, state.total_length)
         return state, reward, terminated, truncated
+
+    def judge(self, state: LookupTreeMazeState, action: Action) -> Int[Array, ""]:
+        arm = corridor.choose_arm(state.position == state.length - 1, action)
+        return corridor.judge_arm(arm, state.goal)
 
     def observe(self, state: LookupTreeMazeState) -> Observation:
         table = jnp.where(state.time == 0, self.table_entries(state), 0)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence.envs._environment import AbstractEnvironment, Script
+from remanence.envs._growth import Growth
 from remanence.envs._render import Scene
 
 NO_ACTION = -1  # one-hot, it is all zeros
@@ -32,6 +33,10 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
     """
 
     inner: AbstractEnvironment
+
+    @property
+    def unwrapped(self) -> AbstractEnvironment:
+        return self.inner.unwrapped
 
     @property
     def default_params(self) -> Any:
@@ -73,7 +78,8 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
         return np.concatenate([inner, np.eye(self.num_actions, dtype=np.float32)[0]])
 
     def situation(self, state: PreviousActionState) -> Any:
-        return self.inner.situation(state.inner), state.action
+        inner = self.inner.situation(state.inner)
+        return None if inner is None else (inner, state.action)
 
     def advance(
         self, key: Key, state: PreviousActionState, action: Action, params: Any
@@ -89,6 +95,25 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
 
     def random_decision_return(self, params: Any) -> float | None:
         return self.inner.random_decision_return(params)
+
+    def levels(self, params: Any) -> dict[str, float]:
+        return self.inner.levels(params)
+
+    @property
+    def growth(self) -> Growth | None:
+        return self.inner.growth
+
+    def grow(self, params: Any, value: int) -> Any:
+        return self.inner.grow(params, value)
+
+    def read_growth(self, params: Any) -> tuple[int, int] | None:
+        return self.inner.read_growth(params)
+
+    def time_limit(self, params: Any) -> int | None:
+        return self.inner.time_limit(params)
+
+    def judge(self, state: PreviousActionState, action: Action) -> Int[Array, ""]:
+        return self.inner.judge(state.inner, action)
 
     def script(self) -> Script | None:
         script = self.inner.script()

@@ -50,8 +50,7 @@ def list_options(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def describe(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
     """An environment and its parameters as JSON has them; `restore` makes them again."""
-    wrapped = isinstance(environment, PreviousAction)
-    inner = environment.inner if wrapped else environment
+    inner = environment.unwrapped
     names = [name for name in registry if registry[name] is type(inner)]
     return {
         "name": names[0] if names else None,
@@ -59,7 +58,7 @@ def describe(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
         "options": {
             field.name: _to_json(getattr(inner, field.name)) for field in dataclasses.fields(inner)
         },
-        "previous_action": wrapped,
+        "previous_action": isinstance(environment, PreviousAction),
         "params": {
             jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf).tolist()
             for path, leaf in jax.tree_util.tree_leaves_with_path(params)

@@ -16,6 +16,7 @@ from remanence._words import Word, words_from
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from
 from remanence.envs._environment import Script
+from remanence.envs._growth import Growth, space_lengths
 from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
 
@@ -63,6 +64,19 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array([-1, 0], np.float32), np.array([1, 1], np.float32)
 
+    @property
+    def growth(self) -> Growth:
+        return Growth("length", "length of the maze (cells)", tuple(space_lengths()))
+
+    def grow(self, params: TMazeParams, value: int) -> TMazeParams:
+        return TMazeParams(value, int(np.max(params.limit_factor)) or None)
+
+    def read_growth(self, params: TMazeParams) -> tuple[int, int]:
+        return corridor.read_ends(params.length_low, params.length_high)
+
+    def time_limit(self, params: TMazeParams) -> int | None:
+        return corridor.read_limit(params.limit_factor, params.length_high)
+
     def start(self, key: Key, params: TMazeParams) -> TMazeState:
         length_word, goal_word = words_from(key)
         return _enter(length_word, sign_from(goal_word), params)
@@ -95,6 +109,10 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
         )
         truncated = corridor.out_of_time(state.time, params.limit_factor, state.length)
         return state, reward, arm != 0, truncated
+
+    def judge(self, state: TMazeState, action: Action) -> Int[Array, ""]:
+        arm = corridor.choose_arm(state.position == state.length - 1, action)
+        return corridor.judge_arm(arm, state.goal)
 
     def observe(self, state: TMazeState) -> Observation:
         cue = jnp.where(state.time == 0, state.goal, 0)

@@ -3,6 +3,9 @@
 from remanence.evaluation._evaluate import LONGEST as LONGEST
 from remanence.evaluation._evaluate import Evaluation as Evaluation
 from remanence.evaluation._evaluate import evaluate as evaluate
+from remanence.evaluation._recording import Recording as Recording
+from remanence.evaluation._recording import record_episode as record_episode
 from remanence.evaluation._stability import make_idle_map as make_idle_map
 from remanence.evaluation._stability import measure_stability as measure_stability
 from remanence.evaluation._stability import name_stability as name_stability
+from remanence.evaluation._summary import summarize_episodes as summarize_episodes

@@ -1,4 +1,8 @@
-"""Batches of episodes in any environment, greedy or sampled, each followed to its end."""
+"""Batches of episodes in any environment, greedy or sampled, each followed to its end.
+
+Not the rollouts of training, which take a number of steps through as many episodes as it takes and
+keep every one of them: here nothing is kept but how an episode ends, so that it may be long.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,14 +15,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.envs import AbstractEnvironment
+from remanence.envs import WRONG_DECISION, AbstractEnvironment
 from remanence.networks import Network
 
 STEPS_PER_CALL = 512
 
 
 class Episodes(NamedTuple):
-    """How each episode went; `flawless` says that no reward of it was below 0."""
+    """How each episode went; `flawless` says that no decision of it was wrong."""
 
     total_reward: np.ndarray
     num_steps: np.ndarray
@@ -47,7 +51,7 @@ def run_episodes(
     policy: Network,
     environment: AbstractEnvironment,
     params: Any,
-    cues: np.ndarray,
+    cues: np.ndarray | int,
     key: Key,
     *,
     sampled: bool = False,
@@ -55,10 +59,13 @@ def run_episodes(
 ) -> Episodes:
     """One episode for each cue, all in one batch, until every one of them is over.
 
-    A greedy episode that comes back to the same memory in the same situation is over too: it would
-    go on like that until its time runs out, and earn nothing.
+    Where the environment has no cues, `cues` is the number of episodes. A greedy episode that comes
+    back to the same memory in the same situation is over too, if the environment says what a
+    situation is: it would go on like that until its time runs out, and earn nothing.
     """
-    stage = _begin(policy, environment, params, jnp.asarray(cues, jnp.int32), key)
+    count = cues if isinstance(cues, int) else len(cues)
+    given = None if isinstance(cues, int) else jnp.asarray(cues, jnp.int32)
+    stage = _begin(policy, environment, params, count, given, key)
     while np.any(stage.running):
         stage = _advance(policy, environment, params, stage, sampled)
         if on_steps:
@@ -72,14 +79,18 @@ def _begin(
     policy: Network,
     environment: AbstractEnvironment,
     params: Any,
-    cues: Int[Array, " episodes"],
+    count: int,
+    cues: Int[Array, " episodes"] | None,
     key: Key,
 ) -> _Stage:
-    keys = jax.random.split(derive_key(key, "start"), len(cues))
-    env_state = jax.vmap(environment.start_with, in_axes=(0, 0, None))(cues, keys, params)
-    memory = jnp.tile(policy.initial_state()[None], (len(cues), 1))
-    zeros = jnp.zeros(len(cues))
-    running = jnp.ones(len(cues), bool)
+    keys = jax.random.split(derive_key(key, "start"), count)
+    if cues is None:
+        env_state = jax.vmap(environment.start, in_axes=(0, None))(keys, params)
+    else:
+        env_state = jax.vmap(environment.start_with, in_axes=(0, 0, None))(cues, keys, params)
+    memory = jnp.tile(policy.initial_state()[None], (count, 1))
+    zeros = jnp.zeros(count)
+    running = jnp.ones(count, bool)
     return _Stage(
         env_state=env_state,
         memory=memory,
@@ -88,7 +99,7 @@ def _begin(
         flawless=running,
         total=zeros,
         rounding=zeros,
-        num_steps=jnp.zeros(len(cues), jnp.int32),
+        num_steps=jnp.zeros(count, jnp.int32),
         time=jnp.zeros((), jnp.int32),
         kept=_mark(environment, env_state, memory),
         kept_until=jnp.ones((), jnp.int32),
@@ -119,20 +130,23 @@ def _step(
     observation = jax.vmap(environment.observe)(stage.env_state)
     logits, memory = jax.vmap(policy.step)(observation, stage.memory)
     action = jax.random.categorical(keys[0], logits) if sampled else jnp.argmax(logits, axis=-1)
+    action = action.astype(jnp.int32)
+    wrong = jax.vmap(environment.judge)(stage.env_state, action) == WRONG_DECISION
     env_state, reward, terminated, truncated = jax.vmap(
         environment.advance, in_axes=(0, 0, 0, None)
-    )(keys[1:], stage.env_state, action.astype(jnp.int32), params)
+    )(keys[1:], stage.env_state, action, params)
     reward = jnp.where(stage.running, reward, 0.0)
     total, rounding = _add(stage.total, stage.rounding, reward)
     mark = _mark(environment, env_state, memory)
-    stalled = jnp.zeros_like(stage.running) if sampled else _compare(mark, stage.kept)
+    watched = not sampled and mark is not None
+    stalled = _compare(mark, stage.kept) if watched else jnp.zeros_like(stage.running)
     keeps = stage.time + 1 == stage.kept_until
     return _Stage(
         env_state=env_state,
         memory=memory,
         running=stage.running & ~terminated & ~truncated & ~stalled,
         terminated=stage.terminated | (stage.running & terminated),
-        flawless=stage.flawless & (reward >= 0),
+        flawless=stage.flawless & ~(stage.running & wrong),
         total=total,
         rounding=rounding,
         num_steps=stage.num_steps + stage.running.astype(jnp.int32),
@@ -144,16 +158,18 @@ def _step(
 
 
 def _add(total: Array, rounding: Array, reward: Array) -> tuple[Array, Array]:
-    """Compensated addition (Kahan 1965): ten thousand small rewards must add up to 4."""
+    """Compensated addition (Kahan 1965): ten thousand small rewards must add up exactly."""
     reward = reward - rounding
     sum_ = total + reward
     return sum_, (sum_ - total) - reward
 
 
 def _mark(environment: AbstractEnvironment, env_state: Any, memory: Array) -> Any:
-    """Memory, as bits, and situation."""
+    """Memory, as bits, and situation; None where no situation is known."""
     words = jnp.dtype(f"uint{8 * memory.dtype.itemsize}")
     situation = jax.vmap(environment.situation)(env_state)
+    if situation is None:
+        return None
     return jax.lax.bitcast_convert_type(memory, words), situation
 
 

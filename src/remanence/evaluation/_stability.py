@@ -9,7 +9,7 @@ import numpy as np
 
 from remanence.dynamics import TOLERANCE, VAA, IdleMap, compute_vaa, idle_map
 from remanence.envs import AbstractEnvironment
-from remanence.errors import InvalidOptionError
+from remanence.errors import MissingMethodError
 from remanence.networks import Agent, check_fits
 
 NUM_STEPS = 10_000
@@ -20,8 +20,9 @@ def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleM
     check_fits(agent, environment)
     cues, idle = environment.cue_observations(), environment.idle_observation()
     if cues is None or idle is None:
-        remedy = "its class must define cue_observations and idle_observation"
-        raise InvalidOptionError("env", type(environment).__name__, remedy)
+        method = "idle_observation" if idle is None else "cue_observations"
+        need = "which the idle map is made with"
+        raise MissingMethodError(type(environment.unwrapped).__name__, method, need)
     with jax.enable_x64(True):
         policy = jax.tree.map(
             lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf,
@@ -42,7 +43,7 @@ def measure_stability(
 ) -> VAA:
     """The variability among attractors (paper, appendix "Computation of the VAA").
 
-    On a T-maze 1 means that the two cues end in different states, and 0.5 that they end in one.
+    With two cues 1 means that they end in different states, and 0.5 that they end in one.
     The number of steps and the tolerance are our choice; the paper does not give them.
     """
     step, starts = make_idle_map(agent, environment)

@@ -1,11 +1,12 @@
-"""Encoder -> cell -> head: the paper's three networks, described by data."""
+"""Encoder -> cell -> head: networks described by data, and agents made of them."""
 
 from remanence.networks._agent import Agent as Agent
 from remanence.networks._agent import read_agent as read_agent
 from remanence.networks._agent import read_origin as read_origin
-from remanence.networks._architecture import ARCHITECTURES as ARCHITECTURES
 from remanence.networks._architecture import Architecture as Architecture
+from remanence.networks._architecture import architectures as architectures
 from remanence.networks._architecture import make_architecture as make_architecture
+from remanence.networks._architecture import register_architecture as register_architecture
 from remanence.networks._fit import check_fits as check_fits
 from remanence.networks._network import Network as Network
 from remanence.networks._network import make_policy as make_policy

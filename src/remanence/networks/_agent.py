@@ -23,14 +23,28 @@ _FORMAT = 1
 
 
 class Agent(eqx.Module):
-    """A policy network, with the value network it was trained beside."""
+    """A policy network, with the value network it was trained beside.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
+    >>> agent = networks.Agent(policy, value, architecture)
+    >>> action, state = agent.act(agent.initial_state(), jnp.ones(1), first=True)
+    >>> int(action) in (0, 1), state.shape
+    (True, (2,))
+    >>> agent.save("agent.safetensors", origin={"seed": 0})
+    >>> loaded = networks.Agent.load("agent.safetensors")
+    >>> loaded.make_portable().act(np.zeros(2), [1.0], first=True)[0] == int(action)
+    True
+    """
 
     policy: Network
     value: Network
     architecture: Architecture = eqx.field(static=True)
 
     def initial_state(self) -> Float[Array, " state"]:
-        """The policy's state before an episode."""
+        """The policy's state before an episode, (state,)."""
         return self.policy.initial_state()
 
     def act(
@@ -42,7 +56,8 @@ class Agent(eqx.Module):
     ) -> tuple[Action, Float[Array, " state"]]:
         """The greedy action, or with a key a sampled one, and the state after the observation.
 
-        `first` says that the observation opens an episode, whatever the state.
+        From a state (state,) and an observation (observation,) to a whole number () and a state
+        (state,). `first` says that the observation opens an episode, whatever the state.
         """
         state = jnp.where(first, self.initial_state(), state)
         logits, state = self.policy.step(observation, state)
@@ -56,7 +71,7 @@ class Agent(eqx.Module):
         return PortablePolicy(arrays, json.loads(self.architecture.to_json()))
 
     def save(self, path: str | Path, origin: Mapping[str, Any] | None = None) -> None:
-        """Write the weights as safetensors; `origin` says where they come from."""
+        """Write the weights as safetensors; `origin` goes to JSON and says where they come from."""
         networks = eqx.filter({"policy": self.policy, "value": self.value}, eqx.is_array)
         header = {
             "kind": _KIND,
@@ -70,7 +85,7 @@ class Agent(eqx.Module):
 
     @staticmethod
     def load(path: str | Path) -> "Agent":
-        """Read what `save` wrote; a cell of your own must be registered before."""
+        """The agent that `save` wrote; a cell of your own must be registered before."""
         path = Path(path)
         arrays, header = read_agent(path)
         architecture = _read_architecture(path, header)
@@ -87,12 +102,33 @@ class Agent(eqx.Module):
 
 
 def read_origin(path: str | Path) -> dict[str, Any]:
-    """Where the agent in a file comes from, as `save` was told."""
+    """Where the agent in a file comes from, as `save` was told.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
+    >>> agent = networks.Agent(policy, value, architecture)
+    >>> agent.save("agent.safetensors", origin={"seed": 0})
+    >>> networks.read_origin("agent.safetensors")
+    {'seed': 0}
+    """
     return read_agent(path)[1]["origin"]
 
 
 def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """An agent's file as it is, its arrays and its header, if it is whole."""
+    """An agent's file as it is, its arrays and its header, if it is whole.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
+    >>> agent = networks.Agent(policy, value, architecture)
+    >>> agent.save("agent.safetensors")
+    >>> arrays, header = networks.read_agent("agent.safetensors")
+    >>> arrays["policy.cell.inputs.weight"].shape, header["num_actions"]
+    ((2, 2, 1), 2)
+    """
     path = Path(path)
     arrays, header = load_arrays(path)
     if not _is_ours(header):

@@ -3,11 +3,10 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from remanence._registry import check_options
-from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence._registry import Registry, check_options
+from remanence.errors import InvalidOptionError
 
 # Far beyond any network that could be trained here, and small enough to count what it would take.
 MOST_UNITS = 1_000_000
@@ -22,6 +21,14 @@ class Architecture:
     `skip`, the encoder's output is added to the last cell's and a ReLU follows. Dropout, where its
     rate is not 0, follows every layer but the last (the cells count as one, the sum as another),
     and is on in updates only.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="bmru", state_size=4, head=[8])
+    >>> networks.Architecture.from_json(architecture.to_json()) == architecture
+    True
+    >>> networks.Architecture(state_size=0)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: state_size = 0 is not possible: use whole numbers ...
     """
 
     cell: str = "gru"
@@ -80,13 +87,13 @@ class Architecture:
             )
 
     def to_json(self) -> str:
-        """The description as JSON text."""
+        """The description as JSON text, an object of its fields."""
         fields = dataclasses.asdict(self) | {"cell_options": dict(self.cell_options)}
         return json.dumps(fields, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "Architecture":
-        """Read what `to_json` wrote."""
+        """The architecture that `to_json` wrote; fields that are left out have their defaults."""
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
@@ -109,24 +116,22 @@ def holds_options(found: Any) -> bool:
     )
 
 
-# The three networks of the paper's appendix "Training Procedure and Hyperparameters".
-ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
-    {
-        "tmaze": Architecture(),
-        "deep-mingru": Architecture(
-            cell="mingru", state_size=128, num_layers=4, encoder=(128,), head=(64, 16), skip=True
-        ),
-        "lookup-tree": Architecture(
-            state_size=128, encoder=(128,), head=(64, 16), skip=True, dropout=0.1
-        ),
-    }
+architectures: Registry[Architecture] = Registry("architecture")
+register_architecture = architectures.register
+
+register_architecture("small", Architecture())
+register_architecture(
+    "wide", Architecture(state_size=128, encoder=(128,), head=(64, 16), skip=True, dropout=0.1)
 )
 
 
 def make_architecture(name: str, **changes: Any) -> Architecture:
-    """One of the paper's architectures, with any of its fields changed: `cell="bmru"`."""
-    if name not in ARCHITECTURES:
-        raise UnknownNameError("architecture", name, ARCHITECTURES)
+    """The architecture of that name, with any of its fields changed.
+
+    >>> from remanence import networks
+    >>> networks.make_architecture("small", cell="bmru").cell
+    'bmru'
+    """
     fields = [field.name for field in dataclasses.fields(Architecture)]
     check_options("architecture", changes, fields)
-    return dataclasses.replace(ARCHITECTURES[name], **changes)
+    return dataclasses.replace(architectures[name], **changes)

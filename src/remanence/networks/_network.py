@@ -28,6 +28,13 @@ class Network(eqx.Module):
     """A recurrent network.
 
     Noise turns dropout on, a stream of random words for each step; acting and evaluation give none.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, encoder=[3], head=[])
+    >>> network = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> features = network.encode(jnp.ones(1))
+    >>> features.shape, network.decode(features, network.initial_state()).shape
+    ((3,), (2,))
     """
 
     encoder: tuple[eqx.nn.Linear, ...]
@@ -43,22 +50,30 @@ class Network(eqx.Module):
         return self.encoder[0].weight.shape[-1] if self.encoder else self.cell.input_size
 
     def initial_state(self) -> State:
-        """The state that opens an episode."""
+        """The state that opens an episode, (state,)."""
         return self.cell.initial_state()
 
     def encode(self, observation: Observation, noise: Seed | None = None) -> Features:
-        """What the cell sees of an observation."""
+        """What the cell sees of an observation: (features,) of (observation,)."""
         return self._apply_dense(self.encoder, observation, noise, "encoder")
 
     def decode(self, features: Features, state: State, noise: Seed | None = None) -> Output:
-        """The output, from what the cell saw last and the state it is in."""
+        """The output (output,), from what the cell saw last and the state it is in."""
         hidden = self._drop(self.cell.read(state), noise, "cell")
         if self.skip:
             hidden = self._drop(jax.nn.relu(features + hidden), noise, "skip")
         return _apply_linear(self.output, self._apply_dense(self.head, hidden, noise, "head"))
 
     def step(self, observation: Observation, state: State) -> tuple[Output, State]:
-        """One step of acting."""
+        """One step of acting: the output (output,) and the state (state,) after an observation.
+
+        >>> from remanence import networks
+        >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+        >>> network = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+        >>> output, state = network.step(jnp.ones(1), network.initial_state())
+        >>> output.shape, state.shape
+        ((2,), (2,))
+        """
         features = self.encode(observation)
         state = self.cell.step(features, state)
         return self.decode(features, state), state
@@ -74,7 +89,17 @@ class Network(eqx.Module):
     ) -> tuple[Float[Array, "time *batch output"], Float[Array, "time *batch state"]]:
         """All outputs and states of sequences, reset before each observation `first` marks.
 
-        Only the recurrence is sequential; encoder and head see all steps at once.
+        Only the recurrence is sequential; encoder and head see all steps at once. Observations
+        (time, ..., observation), flags (time, ...) and states (..., state) give outputs
+        (time, ..., output) and states (time, ..., state); `method` is that of a cell's `run`.
+
+        >>> from remanence import networks
+        >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+        >>> network = networks.make_value(architecture, 1, key=jax.random.key(0))
+        >>> observations, first = jnp.ones((4, 3, 1)), jnp.zeros((4, 3), bool)
+        >>> outputs, states = network.run(observations, first, jnp.zeros((3, 2)))
+        >>> outputs.shape, states.shape
+        ((4, 3, 1), (4, 3, 2))
         """
         features = over_axes(self.encode, first.ndim)(observations, noise)
         states = self.cell.run(features, first, state, method)
@@ -105,12 +130,29 @@ class Network(eqx.Module):
 def make_policy(
     architecture: Architecture, observation_size: int, num_actions: int, *, key: Key
 ) -> Network:
-    """A policy network: one logit for each action, nearly equal at the start."""
+    """A policy network: one logit for each action, nearly equal at the start.
+
+    Dense layers start orthogonal, as CleanRL's do (Huang et al. 2022), with zero biases.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> logits, _ = policy.step(jnp.ones(1), policy.initial_state())
+    >>> logits.shape, bool(abs(logits[0] - logits[1]) < 0.1)
+    ((2,), True)
+    """
     return _make_network(architecture, observation_size, num_actions, POLICY_GAIN, key)
 
 
 def make_value(architecture: Architecture, observation_size: int, *, key: Key) -> Network:
-    """A value network, which shares nothing with the policy."""
+    """A value network, which shares nothing with the policy; its output is one number, (1,).
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> value = networks.make_value(architecture, 1, key=jax.random.key(0))
+    >>> value.step(jnp.ones(1), value.initial_state())[0].shape
+    (1,)
+    """
     return _make_network(architecture, observation_size, 1, VALUE_GAIN, key)
 
 

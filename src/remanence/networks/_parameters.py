@@ -7,7 +7,12 @@ import jax
 
 
 class ParameterCount(NamedTuple):
-    """One array of parameters: where it is, its shape and its size."""
+    """One array of parameters: where it is, its shape and its size.
+
+    >>> from remanence import networks
+    >>> networks.count_parameters({"bias": jnp.zeros(2)})
+    [ParameterCount(path="['bias']", shape=(2,), size=2)]
+    """
 
     path: str
     shape: tuple[int, ...]
@@ -15,7 +20,13 @@ class ParameterCount(NamedTuple):
 
 
 def count_parameters(module: Any) -> list[ParameterCount]:
-    """Every array of parameters in a module, from the input to the output."""
+    """Every array of parameters in a module, from the input to the output.
+
+    >>> from remanence import cells, networks
+    >>> counts = networks.count_parameters(cells.MinGRU(1, 2, key=jax.random.key(0)))
+    >>> [count.path for count in counts], sum(count.size for count in counts)
+    (['inputs.weight', 'inputs.bias'], 8)
+    """
     leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(module, eqx.is_inexact_array))
     return [
         ParameterCount(jax.tree_util.keystr(path).lstrip("."), leaf.shape, leaf.size)

@@ -16,17 +16,41 @@ _PREFIX = "policy."
 
 
 class UnportableError(InvalidOptionError):
-    """A network that the portable program does not cover."""
+    """A network that the portable program does not cover.
+
+    >>> from remanence import portable
+    >>> portable.PortablePolicy({}, {"cell": "lstm"})
+    Traceback (most recent call last):
+    remanence.portable._policy.UnportableError: cell = 'lstm' is not possible: only gru, ...
+    """
 
 
 class PortablePolicy:
     """Acts as an agent does, up to rounding, and with the same bits everywhere.
 
-    Observations and states are vectors, or rows of vectors. The precision is that of the weights.
+    It comes from an agent's file (`load`) or from an agent (`Agent.make_portable`), or is made of
+    arrays named as in such a file and of the architecture, as JSON has it. Observations
+    (observation,) and states (state,) are vectors, or rows of vectors, but for `act`. The precision
+    is that of the weights.
 
-    >>> policy = PortablePolicy.load("agents/seed-1.safetensors")  # doctest: +SKIP
-    >>> state = policy.initial_state()  # doctest: +SKIP
-    >>> action, state = policy.act(state, [1.0, 0.0], first=True)  # doctest: +SKIP
+    >>> from remanence import portable
+    >>> arrays = {
+    ...     "policy.cell.inputs.weight": np.array([[[0.0]], [[1.0]]]),
+    ...     "policy.cell.inputs.bias": np.zeros((2, 1)),
+    ...     "policy.output.weight": np.array([[-1.0], [1.0]]),
+    ...     "policy.output.bias": np.zeros(2),
+    ... }
+    >>> layers = {"cell": "mingru", "num_layers": 1, "encoder": [], "head": [], "skip": False}
+    >>> policy = portable.PortablePolicy(arrays, layers)
+    >>> policy.act(policy.initial_state(), [3.0], first=True)
+    (1, array([1.5]))
+    >>> logits, states = policy.step(np.array([[3.0], [-3.0]]), np.zeros((2, 1)))
+    >>> logits.tolist()
+    [[-1.5, 1.5], [1.5, -1.5]]
+    >>> prepared = policy.prepare(np.array([0.0]))
+    >>> state = policy.update(prepared, np.array([1.5]))
+    >>> policy.decode(prepared, state).tolist()
+    [-0.75, 0.75]
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]):
@@ -49,7 +73,17 @@ class PortablePolicy:
 
     @staticmethod
     def load(path: str | Path) -> "PortablePolicy":
-        """Read the policy from an agent's file, without JAX."""
+        """The policy in an agent's file, read without JAX.
+
+        >>> from remanence import networks, portable
+        >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+        >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+        >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
+        >>> agent = networks.Agent(policy, value, architecture)
+        >>> agent.save("agent.safetensors")
+        >>> portable.PortablePolicy.load("agent.safetensors").initial_state()
+        array([0., 0.], dtype=float32)
+        """
         try:
             with safetensors.safe_open(path, framework="numpy") as file:
                 header = json.loads((file.metadata() or {})["remanence"])
@@ -61,17 +95,20 @@ class PortablePolicy:
             raise StoreError(Path(path), f"not an agent's file ({error})", "give one") from error
 
     def initial_state(self) -> np.ndarray:
-        """The state before an episode."""
+        """The state before an episode, (state,)."""
         return np.zeros(self.cell.state_size, self.dtype)
 
     def act(self, state: Any, observation: Any, first: bool = False) -> tuple[int, np.ndarray]:
-        """The greedy action, and the state after the observation, which opens an episode or not."""
+        """The greedy action, and the state after the observation, which opens an episode or not.
+
+        One observation (observation,) at a time, as an array or a list; the state is (state,).
+        """
         state = self.initial_state() if first else np.asarray(state, self.dtype)
         logits, state = self.step(np.asarray(observation, self.dtype), state)
         return int(np.argmax(logits)), state
 
     def step(self, observation: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Logits, and the state after an observation."""
+        """Logits (..., actions), and the state (..., state) after an observation."""
         prepared = self.prepare(observation)
         state = self.update(prepared, state)
         return self.decode(prepared, state), state
@@ -82,11 +119,11 @@ class PortablePolicy:
         return features, self.cell.project(features)
 
     def update(self, prepared: tuple[np.ndarray, Any], state: np.ndarray) -> np.ndarray:
-        """The state after an observation."""
+        """The state after an observation, from what `prepare` made of it and the state before."""
         return self.cell.update(prepared[1], state)
 
     def decode(self, prepared: tuple[np.ndarray, Any], state: np.ndarray) -> np.ndarray:
-        """The logits, from the observation and the state after it."""
+        """The logits, from what `prepare` made of the observation and the state after it."""
         hidden = self.cell.read(state)
         if self.skip:
             hidden = relu(prepared[0] + hidden)

@@ -17,8 +17,8 @@ from remanence.figures import (
 )
 from remanence.report._claims import Finding, say_count, say_number
 from remanence.report._common_tables import derive_common_tables
-from remanence.report._completion import Records
 from remanence.report._experiment import Experiment
+from remanence.report._records import Records
 
 GENERALIZATION = StudyFigure(
     draw_generalization,

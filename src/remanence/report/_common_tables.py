@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, tabulate_levels
-from remanence.report._completion import Records
-from remanence.report._records import IDENTITY
+from remanence.report._records import IDENTITY, Records
 
 # An empty table has columns too.
 AGENT_COLUMNS = (*IDENTITY, "stability", "vaa", "vaa_limit")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from remanence.figures import Looks, StudyFigure, Tables
 from remanence.report._claims import Claim, Finding
-from remanence.report._completion import Records
+from remanence.report._records import Records
 from remanence.report._registry import experiments
 
 Summarize = Callable[[Tables, Mapping[str, Finding]], Sequence[str]]

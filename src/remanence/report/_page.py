@@ -20,11 +20,11 @@ from remanence.report._claims import (
     judge_claims,
 )
 from remanence.report._common_tables import derive_common_tables, list_rows
-from remanence.report._completion import Records, read_records
 from remanence.report._experiment import LONGEST_SUMMARY, Experiment, find_experiment
 from remanence.report._pictures import Picture, draw_pictures
+from remanence.report._records import Records, read_records
 from remanence.store import write_text
-from remanence.study import Job
+from remanence.study import RunEntry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _complete(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {**blank, **lists, **plan, "started": begun}
 
 
-def _describe_job(records: Records, job: Job, looks: Looks) -> dict[str, Any]:
+def _describe_job(records: Records, job: RunEntry, looks: Looks) -> dict[str, Any]:
     status = records.status[job.id]
     return {
         "id": job.id,

@@ -1,5 +1,6 @@
 """What `remanence.report` offers besides its registry; all of it brings matplotlib."""
 
+from remanence.figures import StudyFigure as StudyFigure
 from remanence.report._any_study import GENERALIZATION as GENERALIZATION
 from remanence.report._any_study import LEARNING as LEARNING
 from remanence.report._claims import AGREES as AGREES
@@ -27,10 +28,10 @@ from remanence.report._common_tables import derive_common_tables as derive_commo
 from remanence.report._common_tables import index_by_agent as index_by_agent
 from remanence.report._common_tables import list_rows as list_rows
 from remanence.report._common_tables import stack_rows as stack_rows
-from remanence.report._completion import Records as Records
-from remanence.report._completion import read_records as read_records
 from remanence.report._experiment import Experiment as Experiment
 from remanence.report._experiment import find_experiment as find_experiment
 from remanence.report._page import WrittenReport as WrittenReport
 from remanence.report._page import write_report as write_report
 from remanence.report._records import IDENTITY as IDENTITY
+from remanence.report._records import Records as Records
+from remanence.report._records import read_records as read_records

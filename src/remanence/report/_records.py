@@ -1,4 +1,4 @@
-"""What the store of a study holds, as columns.
+"""What is known of the agents of a study, or of a run, as columns.
 
 A file that is missing or broken is named among the problems, and the rest is read.
 """
@@ -6,115 +6,141 @@ A file that is missing or broken is named among the problems, and the rest is re
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import numpy as np
 
-from remanence import cells
 from remanence.certificates import read_certificate
 from remanence.errors import RemanenceError, StoreError
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.report._certificates import describe_certificate
 from remanence.store import read_table
-from remanence.study import Job, StudyDirectory, StudyStatus, read_status
+from remanence.study import (
+    JobStatus,
+    RunEntry,
+    StudyDirectory,
+    list_entries,
+    read_status,
+)
+from remanence.training import RunDirectory
 
 # The columns of each table, and NumPy's letters for what may be in them.
 WHOLE, NUMBER, WORD = "iu", "iuf", "OUT"
 NEEDED = {
-    "evaluations": {"seed": WHOLE, "length": WHOLE, "return": NUMBER, "end": WORD},
+    "evaluations": {"seed": WHOLE, "return": NUMBER, "end": WORD},
+    "outcomes": {"seed": WHOLE, "return": NUMBER, "outcome": WORD},
     "stability": {"seed": WHOLE, "vaa": NUMBER, "vaa_limit": NUMBER, "stability": WORD},
+    "orbits": {"seed": WHOLE, "cue": WHOLE, "step": WHOLE, "unit": WHOLE, "state": NUMBER},
     "certificates": {
         **{"seed": WHOLE, "solved": WORD, "optimal": WORD},
-        **{"transient_up": WHOLE, "transient_down": WHOLE},
+        **{"transient_up": NUMBER, "transient_down": NUMBER},
     },
     "curves": {"seed": WHOLE, "iteration": WHOLE, "return": NUMBER},
 }
 IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "num_iterations", "seed")
 
 
+class GrowthWords(NamedTuple):
+    """What grows in the task, by the name of its column and in words."""
+
+    name: str
+    label: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Records:
-    """States of jobs, tables, certificates by job and seed, and what could not be read.
+    """What was planned, tables, certificates by run and seed, and what could not be read.
 
-    `description` is what study.json says. Every table has the columns of `IDENTITY`, which say
-    which agent a row is about.
+    `description` is what study.json or run.json says, `status` has the state of every run by its
+    id. Every table has the columns of `IDENTITY`, which say which agent a row is about; unknown
+    numbers are NaN, unknown words empty. `levels` are returns to compare with, by name.
     """
 
-    directory: StudyDirectory
+    path: Path
     description: Mapping[str, Any]
-    status: StudyStatus
+    jobs: Sequence[RunEntry]
+    status: Mapping[str, JobStatus]
     tables: Mapping[str, Columns]
     certificates: Mapping[tuple[str, int], Mapping[str, Any]]
     problems: tuple[str, ...]
+    growth: GrowthWords
+    levels: Mapping[str, float]
 
     @property
-    def jobs(self) -> Sequence[Job]:
-        """The plan's jobs, in its order."""
-        return self.status.study.jobs
+    def trained(self) -> dict[str, tuple[int, int] | None]:
+        """The lowest and the highest value of what grows that each run was trained on."""
+        found = {entry.id: entry.about["trained"] for entry in self.jobs}
+        return {id: None if ends is None else (ends[0], ends[1]) for id, ends in found.items()}
 
 
 def read_records(path: str | Path) -> Records:
-    """All that is there of the study in a directory."""
-    directory = StudyDirectory(Path(path))
-    status = read_status(path)
-    jobs = status.study.jobs
-    problems = [absence for job in jobs for absence in _find_absent(directory, job)]
+    """All that is there of the study, or of the run, in a directory."""
+    path = Path(path)
+    entries = list_entries(path)
+    problems = [absence for entry in entries for absence in _find_absent(entry)]
+    run = RunDirectory(path)
     return Records(
-        directory,
-        directory.read_description(),
-        status,
-        tables={name: _read_all(directory, jobs, name, problems) for name in NEEDED},
-        certificates=dict(_read_certificates(directory, jobs, problems)),
+        path,
+        run.read_description() if run.exists else StudyDirectory(path).read_description(),
+        entries,
+        {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
+        tables={name: _read_all(path, entries, name, problems) for name in NEEDED},
+        certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
+        growth=_find_growth(entries),
+        levels=next((it for entry in entries if (it := entry.about["levels"])), {}),
     )
 
 
-def explain(directory: StudyDirectory, what: str, error: Exception) -> str:
+def _find_growth(entries: Sequence[RunEntry]) -> GrowthWords:
+    for entry in entries:
+        if entry.about["growth"]:
+            return GrowthWords(**entry.about["growth"])
+    return GrowthWords("length", "length")
+
+
+def explain(path: Path, what: str, error: Exception) -> str:
     """What is missing and why; paths as they are within the study, wherever that lies."""
-    return f"{what} ({str(error).replace(f'{directory.path}/', '').rstrip('.')})."
+    return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
 
 
-def is_parallelizable(cell: str) -> bool:
-    """Whether the update of a registered cell is linear in the state."""
-    if cell not in cells.registry:
-        return False
-    # Of the cell only its type matters, so its weights are not drawn.
-    return eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0)).linear
-
-
-def _read_all(
-    directory: StudyDirectory, jobs: Sequence[Job], table: str, problems: list[str]
-) -> Columns:
-    """A table of all jobs, with the columns that all of them have."""
+def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: list[str]) -> Columns:
+    """A table of all runs, with the columns that all of them have."""
     parts = []
-    for job in jobs:
-        file = directory.table_path(table, job)
-        if not file.exists():
+    for entry in entries:
+        if not _is_there(entry, table):
             continue
         try:
-            part = _read_part(file, job, table)
+            part = _read_part(entry, table)
         except StoreError as error:
-            problems.append(explain(directory, f"{job.id}: no {table}", error))
+            problems.append(explain(path, f"{entry.id}: no {table}", error))
             continue
         parts.append(part)
-        problems += _find_missing_seeds(job, table, part)
+        problems += _find_missing_seeds(entry, table, part)
         if table == "curves" and not np.all(part["finished"]):
-            problems.append(f"{job.id}: the training has not come to its end.")
+            problems.append(f"{entry.id}: the training has not come to its end.")
     if not parts:
         return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table], "finished"}}
     names = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _find_absent(directory: StudyDirectory, job: Job) -> list[str]:
-    absent = [table for table in NEEDED if not directory.table_path(table, job).exists()]
-    return [f"{job.id}: no {', no '.join(absent)}."] if absent else []
+def _is_there(entry: RunEntry, table: str) -> bool:
+    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
 
 
-def _read_part(file: Path, job: Job, table: str) -> Columns:
-    columns = read_table(file)
+def _find_absent(entry: RunEntry) -> list[str]:
+    # What a run keeps only for one figure, older ones do not have.
+    wanted = [table for table in NEEDED if table != "orbits"]
+    absent = [table for table in wanted if not _is_there(entry, table)]
+    return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
+
+
+def _read_part(entry: RunEntry, table: str) -> Columns:
+    if table == "curves":
+        file, columns = entry.run.curves_path, read_table(entry.run.curves_path)
+    else:
+        file, columns = entry.records.table_path(table), entry.records.read(table)
     for name, kinds in NEEDED[table].items():
         if name not in columns:
             raise StoreError(file, f"has no column {name!r}", "make it anew")
@@ -122,44 +148,51 @@ def _read_part(file: Path, job: Job, table: str) -> Columns:
             raise StoreError(file, f"has something else in its column {name!r}", "make it anew")
     number = count_rows(columns)
     identity = {
-        "job": job.id,
-        "preset": job.preset,
-        "model": job.model,
-        "cell": job.cell,
-        "parallelizable": is_parallelizable(job.cell),
-        "num_iterations": job.num_iterations,
+        "job": entry.id,
+        "preset": entry.preset,
+        "model": entry.model,
+        "cell": entry.cell,
+        "parallelizable": bool(entry.about["parallelizable"]),
+        "num_iterations": entry.num_iterations,
     }
     named = {name: np.full(number, value) for name, value in identity.items()}
-    words = {name: it.astype(str) if it.dtype == object else it for name, it in columns.items()}
+    known = {name: _fill_unknown(column) for name, column in columns.items()}
     if table != "curves":
-        return words | named
-    named["finished"] = np.full(number, _count_iterations(columns) >= job.num_iterations)
+        return known | named
+    named["finished"] = np.full(number, _count_iterations(columns) >= entry.num_iterations)
     # An iteration in which no episode ended has no return.
-    return keep_rows(words | named, np.isfinite(words["return"]))
+    return keep_rows(known | named, np.isfinite(known["return"]))
+
+
+def _fill_unknown(column: np.ndarray) -> np.ndarray:
+    """Numbers with NaN and words with nothing where something is unknown."""
+    if column.dtype.kind in WORD:
+        return np.ma.filled(column, "").astype(str)
+    return np.ma.filled(column.astype(float), np.nan) if np.ma.is_masked(column) else column
 
 
 def _count_iterations(columns: Columns) -> int:
     return int(columns["iteration"].max()) if count_rows(columns) else 0
 
 
-def _find_missing_seeds(job: Job, table: str, columns: Columns) -> list[str]:
-    missing = sorted(set(job.seeds) - set(columns["seed"].tolist()))
+def _find_missing_seeds(entry: RunEntry, table: str, columns: Columns) -> list[str]:
+    missing = sorted(set(entry.seeds) - set(columns["seed"].tolist()))
     seeds = ", ".join(map(str, missing))
-    return [f"{job.id}: nothing in {table} of seed {seeds}."] if missing else []
+    return [f"{entry.id}: nothing in {table} of seed {seeds}."] if missing else []
 
 
 def _read_certificates(
-    directory: StudyDirectory, jobs: Sequence[Job], problems: list[str]
+    path: Path, entries: Sequence[RunEntry], problems: list[str]
 ) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
-    for job in jobs:
-        files = {seed: directory.certificate_path(job, seed) for seed in job.seeds}
+    for entry in entries:
+        files = {seed: entry.records.certificate_path(seed) for seed in entry.seeds}
         begun = any(file.exists() for file in files.values())
         for seed, file in files.items() if begun else ():
             try:
-                yield (job.id, seed), _read_certificate(file)
+                yield (entry.id, seed), _read_certificate(file)
             except RemanenceError as error:
-                what = f"{job.id}: no certificate of seed {seed}"
-                problems.append(explain(directory, what, error))
+                what = f"{entry.id}: no certificate of seed {seed}"
+                problems.append(explain(path, what, error))
 
 
 def _read_certificate(path: Path) -> Mapping[str, Any]:

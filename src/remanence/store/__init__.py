@@ -16,10 +16,10 @@ from remanence.store._files import write_json as write_json
 from remanence.store._files import write_text as write_text
 from remanence.store._files import write_whole as write_whole
 from remanence.store._machine import describe_machine as describe_machine
+from remanence.store._machine import describe_process as describe_process
 from remanence.store._machine import find_commit as find_commit
-from remanence.store._tables import quote as quote
+from remanence.store._tables import read_about as read_about
 from remanence.store._tables import read_table as read_table
-from remanence.store._tables import scan_table as scan_table
-from remanence.store._tables import seal_rows as seal_rows
+from remanence.store._tables import seal_tables as seal_tables
 from remanence.store._tables import write_rows as write_rows
 from remanence.store._tables import write_table as write_table

@@ -20,7 +20,15 @@ _DIGEST = "sha256"
 
 
 def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
-    """Write arrays, and a header that goes to JSON, as one safetensors file."""
+    """Write arrays, of any shapes, and a header that goes to JSON, as one safetensors file.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.save_arrays(Path("run.safetensors"), {"states": np.zeros((3, 2))}, {"seed": 1})
+    >>> arrays, header = store.load_arrays(Path("run.safetensors"))
+    >>> arrays["states"].shape, header
+    ((3, 2), {'seed': 1})
+    """
     # Not `ascontiguousarray`, which makes a vector of a scalar.
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {_HEADER: json.dumps(header), _DIGEST: _digest(contiguous)}
@@ -35,7 +43,16 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[st
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `save_arrays` wrote: the arrays and the header."""
+    """The arrays and the header that `save_arrays` wrote; a damaged file is refused.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.save_arrays(Path("run.safetensors"), {"alpha": np.ones(2)}, {})
+    >>> _ = Path("run.safetensors").write_bytes(Path("run.safetensors").read_bytes()[:-1])
+    >>> store.load_arrays(Path("run.safetensors"))
+    Traceback (most recent call last):
+    remanence.errors.StoreError: run.safetensors: not a whole safetensors file ...
+    """
     if not path.exists():
         raise StoreError(path, "there is no such file", "check the path")
     try:
@@ -59,13 +76,28 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def name_leaves(tree: Any) -> dict[str, np.ndarray]:
-    """The arrays of a pytree, by their paths in it; of random keys, their words."""
+    """The arrays of a pytree, by their paths in it; of random keys, their words.
+
+    >>> from remanence import store
+    >>> leaves = store.name_leaves({"layers": [jnp.zeros(2)], "key": jax.random.key(0)})
+    >>> {name: leaf.shape for name, leaf in leaves.items()}
+    {'key': (2,), 'layers.0': (2,)}
+    """
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     return {_name(path): np.asarray(_unwrap_key(leaf)) for path, leaf in leaves}
 
 
 def restore_leaves(template: Any, arrays: Mapping[str, np.ndarray], source: Path) -> Any:
-    """A pytree like `template` (arrays or their shapes), filled with arrays by path."""
+    """A pytree like `template` (arrays or their shapes), filled with arrays by path.
+
+    Names, shapes and types must be the template's; the error names `source`, the arrays' file.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> template = {"layers": [jnp.zeros(2)]}
+    >>> store.restore_leaves(template, {"layers.0": np.ones(2, np.float32)}, Path("some file"))
+    {'layers': [array([1., 1.], dtype=float32)]}
+    """
     paths, structure = jax.tree_util.tree_flatten_with_path(template)
     names = [_name(path) for path, _ in paths]
     if set(names) != set(arrays):

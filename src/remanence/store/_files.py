@@ -23,6 +23,14 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     A reader sees the old file or the new one, never a part; whatever fails on the way (a full
     disk, a kill) leaves the old file as it was. Where `path` is a link, what it leads to is
     written; what is no file, such as a device, is not replaced.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> def write(temporary):
+    ...     _ = temporary.write_bytes(b"all of it")
+    >>> store.write_whole(Path("notes/one"), write)
+    >>> Path("notes/one").read_bytes()
+    b'all of it'
     """
     try:
         path = path.resolve() if path.is_symlink() else path
@@ -48,12 +56,28 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON that a person can read."""
+    """Write JSON that a person can read.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_json(Path("run.json"), {"seed": 1})
+    >>> print(Path("run.json").read_text(), end="")
+    {
+      "seed": 1
+    }
+    """
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text in UTF-8."""
+    """Write text in UTF-8.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_text(Path("notes.txt"), "α")
+    >>> Path("notes.txt").read_text(encoding="utf-8")
+    'α'
+    """
 
     def write(temporary: Path) -> None:
         temporary.write_text(text, encoding="utf-8")
@@ -62,7 +86,17 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON, or say what is wrong with it."""
+    """The value in a file of JSON; the error says what is wrong with it.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_json(Path("run.json"), {"seed": 1})
+    >>> store.read_json(Path("run.json"))
+    {'seed': 1}
+    >>> store.read_json(Path("walk.json"))
+    Traceback (most recent call last):
+    remanence.errors.StoreError: walk.json: there is no such file; check the path.
+    """
     try:
         return json.loads(path.read_text())
     except FileNotFoundError as error:
@@ -75,7 +109,12 @@ def read_json(path: Path) -> Any:
 
 
 def find_difference(name: str, found: Any, wanted: Any) -> str | None:
-    """The first place where two JSON values differ, in words."""
+    """The first place where two JSON values differ, in words, or None.
+
+    >>> from remanence import store
+    >>> store.find_difference("study", {"name": "a", "seeds": 1}, {"name": "a", "seeds": 2})
+    'study.seeds was 1 and is now 2'
+    """
     difference = locate_difference(name, found, wanted)
     if difference is None:
         return None
@@ -86,7 +125,12 @@ def find_difference(name: str, found: Any, wanted: Any) -> str | None:
 
 
 def locate_difference(name: str, found: Any, wanted: Any) -> tuple[str, Any, Any] | None:
-    """The first place where two JSON values differ, and what each has there."""
+    """The first place where two JSON values differ, and what each has there, or None.
+
+    >>> from remanence import store
+    >>> store.locate_difference("study", {"name": "a", "seeds": 1}, {"name": "a", "seeds": 2})
+    ('study.seeds', 1, 2)
+    """
     wanted = json.loads(json.dumps(wanted))
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in sorted({*found, *wanted}):
@@ -102,6 +146,13 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold a directory against other processes; the hold ends with the process, however it ends.
 
     A directory that another process holds is refused, or with `wait` waited for.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> with store.hold_directory(Path("run")), store.hold_directory(Path("run")):
+    ...     print("held twice")
+    Traceback (most recent call last):
+    remanence.errors.StoreError: run: another process is working here; wait for it or ...
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -123,13 +174,27 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def beat(path: Path) -> None:
-    """Show that the process that holds a directory is alive."""
+    """Show that the process that holds a directory is alive.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> with store.hold_directory(Path("run")):
+    ...     store.beat(Path("run"))
+    ...     store.measure_silence(Path("run")) < float("inf")
+    True
+    """
     with contextlib.suppress(OSError):
         os.utime(path / LOCK)
 
 
 def measure_silence(path: Path) -> float:
-    """Seconds since a process that held a directory beat; infinite if none ever held it."""
+    """Seconds since a process that held a directory beat; infinite if none ever held it.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.measure_silence(Path("never held"))
+    inf
+    """
     try:
         return max(0.0, time.time() - (path / LOCK).stat().st_mtime)
     except OSError:
@@ -137,13 +202,29 @@ def measure_silence(path: Path) -> float:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that a killed process left in a directory that is held."""
+    """Remove the temporary files that a killed process left in a directory that is held.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> Path(".run.json.0123.part").touch()
+    >>> store.remove_leftovers(Path())
+    >>> list(Path().iterdir())
+    []
+    """
     for leftover in path.rglob(".*.part"):
         leftover.unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> None:
-    """Rename a file that cannot stay, if it is there; an earlier one of that name gives way."""
+    """Rename a file that cannot stay, if it is there; an earlier one of that name gives way.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> Path("run.json").touch()
+    >>> store.set_aside(Path("run.json"))
+    >>> [file.name for file in Path().iterdir()]
+    ['run.json.replaced']
+    """
     try:
         if path.exists():
             path.replace(path.with_name(f"{path.name}{SET_ASIDE}"))

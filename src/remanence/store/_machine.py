@@ -1,16 +1,41 @@
-"""The machine that a record was made on."""
+"""What a record was made by, and on which machine."""
 
+import datetime
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+_OURS = "remanence-rl"
+_VERSIONED = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
+
+
+def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
+    """Versions, Python, time, and the command line that a record was made by, if it was by one.
+
+    >>> from remanence import store
+    >>> store.describe_process(["remanence", "train"])["command"]
+    ['remanence', 'train']
+    """
+    return {
+        "command": None if command is None else list(command),
+        "versions": {"remanence": version(_OURS)} | {name: version(name) for name in _VERSIONED},
+        "python": platform.python_version(),
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
 
 
 def find_commit() -> str:
     """The commit of the checkout that this code runs from, marked if it was changed since.
 
     Empty where there is no checkout, or git: there the version says it all.
+
+    >>> from remanence import store
+    >>> store.find_commit()  # such as '0123456789ab-dirty'
+    '...'
     """
     # A virtual environment may be inside of somebody else's checkout.
     tracked = _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
@@ -30,7 +55,12 @@ def _ask_git(*arguments: str) -> str:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Processor, cores and memory, and nothing that names a person or a place."""
+    """Processor, cores and memory, and nothing that names a person or a place.
+
+    >>> from remanence import store
+    >>> sorted(store.describe_machine())
+    ['cores', 'cpu', 'memory_gib']
+    """
     model = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():

@@ -1,6 +1,8 @@
-"""Many trainings as one study: planned, run, watched, and read back as tables."""
+"""Many runs as one study: planned, run, watched, and read back as tables."""
 
 from remanence.study._directory import StudyDirectory as StudyDirectory
+from remanence.study._entries import RunEntry as RunEntry
+from remanence.study._entries import list_entries as list_entries
 from remanence.study._estimate import Estimate as Estimate
 from remanence.study._estimate import estimate as estimate
 from remanence.study._estimate import estimate_seconds_left as estimate_seconds_left
@@ -9,9 +11,20 @@ from remanence.study._plan import Job as Job
 from remanence.study._plan import Study as Study
 from remanence.study._profiles import list_profiles as list_profiles
 from remanence.study._profiles import load_profile as load_profile
-from remanence.study._results import TABLES as TABLES
+from remanence.study._records import AgentGroup as AgentGroup
+from remanence.study._records import AgentRecords as AgentRecords
+from remanence.study._records import hash_weights as hash_weights
+from remanence.study._records import open_group as open_group
+from remanence.study._results import list_tables as list_tables
 from remanence.study._results import load_results as load_results
+from remanence.study._rows import collect_rows as collect_rows
 from remanence.study._runner import run_study as run_study
+from remanence.study._stages import Stage as Stage
+from remanence.study._stages import certify_agents as certify_agents
+from remanence.study._stages import evaluate_agents as evaluate_agents
+from remanence.study._stages import measure_agents as measure_agents
+from remanence.study._stages import register_stage as register_stage
+from remanence.study._stages import stages as stages
 from remanence.study._status import JobStatus as JobStatus
 from remanence.study._status import StudyStatus as StudyStatus
 from remanence.study._status import read_status as read_status

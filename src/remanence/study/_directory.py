@@ -1,37 +1,32 @@
 """Where everything of a study is: files only, each written whole by one process.
 
-study.json                        the plan, and what it was begun with
-runs/<job>/                       a run as `remanence train` writes it
-evaluations/<job>.parquet         a row for each episode
-stability/<job>.parquet           a row for each seed
-certificates/<job>/seed-1.json ...
-certificates/<job>.parquet        a row for each seed
-status/<job>.json                 how far the job is
+study.json           the plan, and what it was begun with
+runs/<job>/          a run as `remanence train` writes it, with all that is known of its agents
+status/<job>.json    how far the job is
 """
 
 import dataclasses
-import datetime
-import platform
-import sys
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import RemanenceError, StoreError
 from remanence.store import (
     describe_machine,
+    describe_process,
     find_commit,
     find_difference,
     read_json,
     remove_leftovers,
     write_json,
 )
+from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
+from remanence.study._records import AgentRecords
+from remanence.study._stages import stages
 from remanence.training import RunDirectory
 
 FORMAT = 1
-_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
-_TABLES = ("evaluations", "stability", "certificates")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +43,12 @@ class StudyDirectory:
             shown = repr(self.path.as_posix())
             raise StoreError(shown, "its name is not UTF-8", "choose another one") from error
 
-    def begin(self, study: Study) -> None:
+    def begin(self, study: Study, command: Sequence[str] | None = None) -> None:
         """Write the plan of a held directory; one that is there must be the same but for its note.
 
         Where the software has changed since, that is written down.
         """
-        now = _describe_process()
+        now = {**describe_process(command), "commit": find_commit(), "machine": describe_machine()}
         _remove_parts(self._description)
         if not self._description.exists():
             self._refuse_leftovers()
@@ -74,7 +69,7 @@ class StudyDirectory:
 
     def _refuse_leftovers(self) -> None:
         """What is there without a plan may be of any, and must not pass as this one's."""
-        for name in ("runs", "status", *_TABLES):
+        for name in ("runs", "status", "evaluations", "stability", "certificates"):
             if (self.path / name).exists():
                 problem = (
                     f"this directory holds {name} of a study, but its plan (study.json) is missing"
@@ -106,19 +101,9 @@ class StudyDirectory:
         """The run of a job."""
         return RunDirectory(self.path / "runs" / job.id)
 
-    def table_path(self, table: str, job: Job) -> Path:
-        """A job's part of a table: evaluations, stability, certificates or curves."""
-        if table == "curves":
-            return self.path / "runs" / job.id / "curves.parquet"
-        return self.path / table / f"{job.id}.parquet"
-
-    def agent_path(self, job: Job, seed: int) -> Path:
-        """The weights of one agent."""
-        return self.path / "runs" / job.id / "agents" / f"seed-{seed}.safetensors"
-
-    def certificate_path(self, job: Job, seed: int) -> Path:
-        """The certificate of one agent."""
-        return self.path / "certificates" / job.id / f"seed-{seed}.json"
+    def open_records(self, job: Job) -> AgentRecords:
+        """What is known of a job's agents: all of it is in the job's run."""
+        return AgentRecords(self.open_run(job).path, list_older_tables(self.path, job.id))
 
     def status_path(self, job: Job) -> Path:
         """What a job tells of itself."""
@@ -130,16 +115,18 @@ class StudyDirectory:
 
     def has_results(self, job: Job) -> bool:
         """Whether all that a job makes is there."""
-        tables = [self.table_path(table, job) for table in (*_TABLES, "curves")]
-        agents = [self.agent_path(job, seed) for seed in job.seeds]
-        certificates = [self.certificate_path(job, seed) for seed in job.seeds]
-        return all(path.exists() for path in (*tables, *agents, *certificates))
+        run, records = self.open_run(job), self.open_records(job)
+        files = [run.curves_path, *(run.agent_path(seed) for seed in job.seeds)]
+        if "certify" in job.stages:
+            files += [records.certificate_path(seed) for seed in job.seeds]
+        tables = [table for name in job.stages for table in stages[name].tables]
+        return all(file.exists() for file in files) and records.has(*tables)
 
     def remove_leftovers(self, job: Job) -> None:
         """Remove the temporary files that an earlier attempt at a held job left."""
-        remove_leftovers(self.path / "certificates" / job.id)
-        flat = [self.table_path(table, job) for table in _TABLES]
-        for file in (*flat, self.status_path(job)):
+        run = self.open_run(job).path
+        remove_leftovers(run / "certificates")
+        for file in (*run.glob("*.parquet"), self.status_path(job)):
             _remove_parts(file)
 
     @property
@@ -150,17 +137,6 @@ class StudyDirectory:
 def _remove_parts(file: Path) -> None:
     for leftover in file.parent.glob(f".{file.name}.*.part"):
         leftover.unlink(missing_ok=True)
-
-
-def _describe_process() -> dict[str, Any]:
-    return {
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "versions": {name: version(name) for name in _VERSIONED},
-        "commit": find_commit(),
-        "python": platform.python_version(),
-        "machine": describe_machine(),
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
 
 
 def _name_parts(study: Study) -> dict[str, Any]:

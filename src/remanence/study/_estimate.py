@@ -6,22 +6,13 @@ from collections.abc import Sequence
 
 from remanence.certificates import BUDGET
 from remanence.study._plan import Job
-from remanence.study._status import DONE, FAILED, RUNNING, STAGES, JobStatus, StudyStatus
-from remanence.training import count_cores, get_preset
+from remanence.study._stages import stages
+from remanence.study._status import DONE, FAILED, RUNNING, JobStatus, StudyStatus
+from remanence.training import Cost, count_cores, get_preset
 
-# Measured on two cores of a server processor, in seconds of one core. Bytes are those of a run's
-# files; the weights and Adam's moments are most of them.
-CORE_SECONDS_PER_ITERATION = {"tmaze": 0.12, "deep-mingru": 2.5}
-# Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
-# measured with small networks alone.
-SLOWER_PRESETS = {"tmaze-long": 2.2}
-# With a certificate's usual budget. A deep network's memory takes so long to settle that it uses
-# all of it; measured roughly, with a tenth of it and lengths up to a hundredth of the usual.
-CORE_SECONDS_PER_AGENT = {"tmaze": 1.0, "deep-mingru": 500.0}
-SECONDS_TO_COMPILE = {"tmaze": 15.0, "deep-mingru": 30.0}
-BYTES_PER_AGENT = {"tmaze": 60e3, "deep-mingru": 13e6}
 BYTES_PER_EPISODE = 4.0
 BYTES_PER_ITERATION = 40.0
+EPISODES_PER_LENGTH = 2
 
 # So many seconds of a study are weighed against what was foreseen before that is corrected.
 SECONDS_OF_TRUST = 60.0
@@ -79,27 +70,25 @@ class _Pace:
 
     def foresee(self, job: Job) -> float:
         """Seconds for all of a job."""
-        per_agent = CORE_SECONDS_PER_AGENT[_find_measured(job)] * job.budget / BUDGET
+        per_agent = _find_cost(job).seconds_per_agent * job.budget / BUDGET
         return self.foresee_training(job, job.num_iterations) + len(job.seeds) * per_agent
 
     def foresee_training(self, job: Job, num_iterations: int) -> float:
         """Seconds until so many iterations of its training are over."""
-        network = _find_measured(job)
+        cost = _find_cost(job)
         rounds = math.ceil(len(job.seeds) / self.num_cores)
-        core_seconds = CORE_SECONDS_PER_ITERATION[network] * SLOWER_PRESETS.get(job.preset, 1.0)
-        iterations = num_iterations * core_seconds * _compare_work(job)
-        return SECONDS_TO_COMPILE[network] + rounds * iterations
+        iterations = num_iterations * cost.seconds_per_iteration * _compare_work(job)
+        return cost.seconds_to_compile + rounds * iterations
 
 
-def _find_measured(job: Job) -> str:
-    """A network that nobody has measured is taken for a small one."""
-    return job.network if job.network in CORE_SECONDS_PER_ITERATION else "tmaze"
+def _find_cost(job: Job) -> Cost:
+    return get_preset(job.preset).find_cost(job.network)
 
 
 def _foresee_bytes(job: Job) -> float:
     per_seed = (
-        BYTES_PER_AGENT[_find_measured(job)]
-        + 2 * len(job.lengths) * BYTES_PER_EPISODE
+        _find_cost(job).bytes_per_agent
+        + EPISODES_PER_LENGTH * len(job.lengths) * BYTES_PER_EPISODE
         + job.num_iterations * BYTES_PER_ITERATION
     )
     return len(job.seeds) * per_seed
@@ -121,13 +110,13 @@ def _measure_share(status: StudyStatus, job: Job, pace: _Pace) -> float:
     if not found.iteration:
         return 0.0
     trained = pace.foresee_training(job, found.iteration) / pace.foresee(job)
-    return trained + (1 - trained) * _measure_rest(found)
+    return trained + (1 - trained) * _measure_rest(job, found)
 
 
-def _measure_rest(found: JobStatus) -> float:
+def _measure_rest(job: Job, found: JobStatus) -> float:
     """How much is over of what follows training, whose stages are taken to be equally long."""
-    _, *stages = STAGES
-    if found.stage not in stages:
+    doing = [stages[name].doing for name in job.stages]
+    if found.stage not in doing:
         return 0.0
     agents = max(0, found.agent - 1) / max(1, found.num_agents)
-    return (stages.index(found.stage) + agents) / len(stages)
+    return (doing.index(found.stage) + agents) / len(doing)

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from remanence import envs
-from remanence.certificates import hash_policy, identify_environment, read_certificate
+from remanence.certificates import identify_environment, read_certificate
 from remanence.errors import StoreError
-from remanence.networks import read_agent
+from remanence.networks import architectures, read_agent
 from remanence.store import locate_difference, read_table
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
-from remanence.study._records import Columns, Row, record_certificate
+from remanence.study._records import AgentRecords, hash_weights
+from remanence.study._rows import Columns, Row, record_certificate
+from remanence.study._stages import stages
 from remanence.training import find_foreign
 
 _OTHER_WEIGHTS = "this certificate is of another agent's weights"
@@ -70,10 +72,9 @@ def find_run_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
     def check_agent(seed: int) -> Callable[[Path], str | None]:
         return lambda path: find_foreign(read_agent(path)[1], seed, what)
 
-    checks = {directory.agent_path(job, seed): check_agent(seed) for seed in job.seeds}
-    checks[directory.table_path("curves", job)] = lambda path: _find_odd_seeds(
-        read_table(path), job
-    )
+    run = directory.open_run(job)
+    checks = {run.agent_path(seed): check_agent(seed) for seed in job.seeds}
+    checks[run.curves_path] = lambda path: _find_odd_seeds(read_table(path), job)
     return list(_find(checks))
 
 
@@ -89,16 +90,17 @@ def find_checkpoint_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
 
 def find_result_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
     """What is wrong with what was found out about agents, all of which are there and right."""
-    tables = _find_table_flaws(directory, job)
-    table = directory.table_path("certificates", job)
-    certificates = _find_certificate_flaws(
-        directory, job, {} if table in tables else _read_rows(table)
-    )
+    run, records = directory.open_run(job), directory.open_records(job)
+    weights = {seed: hash_weights(run.agent_path(seed)) for seed in job.seeds}
+    tables = dict(_find_table_flaws(records, job, weights))
+    table = records.table_path("certificates")
+    rows = {} if table in tables or not table.exists() else _read_rows(records)
+    certificates = _find_certificate_flaws(records, job, weights, rows)
     if _OTHER_WEIGHTS in certificates.values():
-        # Tables do not say which weights they are of. Certificates do, and were made beside them.
+        # Older tables do not say which weights they are of; certificates do, made beside them.
         problem = "a certificate beside it is of other weights, so this may be too"
         for name in ("evaluations", "stability"):
-            tables.setdefault(directory.table_path(name, job), problem)
+            tables.setdefault(records.table_path(name), problem)
     if certificates:
         problem = "it repeats a certificate that is made anew"
         tables.setdefault(table, problem)
@@ -129,21 +131,38 @@ def _find(checks: Mapping[Path, Callable[[Path], str | None]]) -> Iterator[Flaw]
             yield Flaw(path, problem)
 
 
-def _find_table_flaws(directory: StudyDirectory, job: Job) -> dict[Path, str]:
-    checks = {
-        directory.table_path(table, job): lambda path: _find_foreign_rows(read_table(path), job)
-        for table in ("evaluations", "stability", "certificates")
-    }
-    return {flaw.path: flaw.problem for flaw in _find(checks)}
+def _find_table_flaws(
+    records: AgentRecords, job: Job, weights: Mapping[int, str]
+) -> Iterator[tuple[Path, str]]:
+    for table in [table for name in job.stages for table in stages[name].tables]:
+        path = records.table_path(table)
+        try:
+            problem = path.exists() and _find_foreign_rows(records, table, job, weights)
+        except StoreError as error:
+            problem = _say_problem(error)
+        except (LookupError, TypeError, ValueError) as error:
+            problem = f"the table is damaged ({type(error).__name__}: {error})"
+        if problem:
+            yield path, problem
 
 
-def _find_foreign_rows(columns: Columns, job: Job) -> str | None:
+def _find_foreign_rows(
+    records: AgentRecords, table: str, job: Job, weights: Mapping[int, str]
+) -> str | None:
+    columns = read_table(records.table_path(table))
     for name in ("preset", "network", "cell"):
         found = set(columns.get(name, np.zeros(0)).tolist())
-        if found != {getattr(job, name)}:
+        if name == "network":
+            found = {architectures.find_name(network) for network in found}
+        if found and found != {getattr(job, name)}:
             return f"it is of another training: {name} is {_list(found)}"
-    if "length" in columns and set(columns["length"].tolist()) != set(job.lengths):
+    growth = job.make_environment()[0].growth
+    axis = growth.name if growth else ""
+    if axis in columns and set(columns[axis].tolist()) != set(job.lengths):
         return "its lengths are not those of the plan"
+    told = records.read_weights(table)
+    if told is not None and told != weights:
+        return "it is about other weights than the agents here have"
     return _find_odd_seeds(columns, job)
 
 
@@ -155,9 +174,11 @@ def _find_odd_seeds(columns: Columns, job: Job) -> str | None:
 
 
 def _find_certificate_flaws(
-    directory: StudyDirectory, job: Job, rows: Mapping[int, Row]
+    records: AgentRecords, job: Job, weights: Mapping[int, str], rows: Mapping[int, Row]
 ) -> dict[Path, str]:
     """`rows` are what the table of certificates says of them, by seed."""
+    if "certify" not in job.stages:
+        return {}
     environment = identify_environment(*job.make_environment())
 
     def check_certificate(seed: int) -> Callable[[Path], str | None]:
@@ -165,8 +186,7 @@ def _find_certificate_flaws(
             found = read_certificate(path)
             try:
                 row = record_certificate(seed, found)
-                policy = _hash_policy(directory.agent_path(job, seed))
-                problem = _find_other_subject(found, policy, environment, job.budget)
+                problem = _find_other_subject(found, weights[seed], environment, job.budget)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 return f"the certificate is damaged ({type(error).__name__}: {error})"
             # The table has a digest, a certificate has none.
@@ -176,7 +196,7 @@ def _find_certificate_flaws(
 
         return check
 
-    checks = {directory.certificate_path(job, it): check_certificate(it) for it in job.seeds}
+    checks = {records.certificate_path(it): check_certificate(it) for it in job.seeds}
     return {flaw.path: flaw.problem for flaw in _find(checks)}
 
 
@@ -194,15 +214,12 @@ def _find_other_subject(
     return f"this certificate was made otherwise: {_say(difference)}" if difference else None
 
 
-def _read_rows(path: Path) -> dict[int, Row]:
-    """The rows of a table by seed, if it is there."""
-    columns = read_table(path) if path.exists() else {}
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*_to_lists(columns), strict=True)]
+def _read_rows(records: AgentRecords) -> dict[int, Row]:
+    """The rows of the table of certificates, by seed."""
+    columns = records.read("certificates")
+    lists = [column.tolist() for column in columns.values()]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
     return {row["seed"]: row for row in rows}
-
-
-def _to_lists(columns: Columns) -> list[list[Any]]:
-    return [column.tolist() for column in columns.values()]
 
 
 def _agree(told: Row, row: Row) -> bool:
@@ -211,13 +228,10 @@ def _agree(told: Row, row: Row) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float) and math.isnan(other):
-        return math.isnan(one)
+    """Unknown numbers of float columns are read as NaN."""
+    if other is None:
+        return one is None or (isinstance(one, float) and math.isnan(one))
     return one == other
-
-
-def _hash_policy(path: Path) -> str:
-    return hash_policy(read_agent(path)[0])
 
 
 def _say_problem(error: StoreError) -> str:

@@ -10,7 +10,8 @@ from remanence.cells import registry as cell_registry
 from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import LONGEST
-from remanence.networks import ARCHITECTURES, Architecture, make_architecture
+from remanence.networks import Architecture, architectures, make_architecture
+from remanence.study._stages import stages
 from remanence.training import (
     LARGEST_SEED,
     PPOConfig,
@@ -19,17 +20,21 @@ from remanence.training import (
     get_preset,
 )
 
-PLAIN_NETWORK = "tmaze"
+PLAIN_NETWORK = "small"
+# A study of another environment than certificates are for says which of these it wants.
+DEFAULT_STAGES = ("evaluate", "stability", "certify")
 # File systems take 255 bytes, of which endings and those of temporary files need some.
 LONGEST_NAME = 200
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One training of several seeds, and the lengths that its agents are then evaluated at.
+    """One training of several seeds, and what is then asked of its agents.
 
-    `budget` is the number of steps that a certificate may take, `changes` are numbers of the
-    preset's PPO that differ from the paper's.
+    `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
+    them, in this order: all that their environment is fit for, if not given. `budget` is the number
+    of steps that a certificate may take, `changes` are numbers of PPO that differ from the
+    preset's.
     """
 
     id: str
@@ -41,9 +46,12 @@ class Job:
     lengths: Sequence[int]
     budget: int = BUDGET
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
+    stages: Sequence[str] = DEFAULT_STAGES
 
     def __post_init__(self):
         check_file_name("id", self.id)
+        object.__setattr__(self, "network", architectures.find_name(self.network))
+        object.__setattr__(self, "stages", tuple(self.stages))
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
@@ -62,10 +70,12 @@ class Job:
 
         What others have made can be read all the same, by one who has not their cells.
         """
-        if get_preset(self.preset).environment != "tmaze":
-            raise InvalidOptionError("preset", self.preset, "a study is of T-mazes")
         _ = cell_registry[self.cell]
         environment, _ = self.make_environment()
+        for name in self.stages:
+            if not stages[name].supports(environment):
+                remedy = f"the environment of {self.preset!r} is not fit for it; leave it out"
+                raise InvalidOptionError("stages", name, remedy)
         num_seeds = len(self.seeds)
         check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
 
@@ -76,8 +86,7 @@ class Job:
 
     def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the job trains on, and its parameters."""
-        preset = get_preset(self.preset)
-        return envs.make(preset.environment, **preset.environment_options)
+        return get_preset(self.preset).make_environment()
 
     def make_architecture(self) -> Architecture:
         """The network that the job trains."""
@@ -98,6 +107,7 @@ class Job:
             "seeds": list(self.seeds),
             "lengths": list(self.lengths),
             "changes": dict(self.changes),
+            "stages": list(self.stages),
         }
 
 
@@ -167,14 +177,14 @@ def check_file_name(option: str, name: Any) -> None:
 
 
 def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
-    """A job's id, such as tmaze-short-gru; with seeds if there are other jobs for others."""
+    """A job's id, such as preset-gru; with seeds if there are other jobs for others."""
     batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
     return f"{preset}-{name_model(network, cell)}{batch}"
 
 
 def name_model(network: str, cell: str) -> str:
-    """The cell's name in the small network, and another network's where it has its own cell."""
-    own = network in ARCHITECTURES and ARCHITECTURES[network].cell == cell
+    """The cell's name in the plain network, and another network's where it has its own cell."""
+    own = network in architectures and architectures[network].cell == cell
     return cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
 
 

@@ -10,14 +10,13 @@ from remanence.certificates import BUDGET
 from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
-from remanence.study._plan import PLAIN_NETWORK, Job, Study, is_whole, name_job
-from remanence.training import LARGEST_SEED, MOST_SEEDS
+from remanence.study._plan import DEFAULT_STAGES, Job, Study, is_whole, name_job
+from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
 _LISTS = ("seeds", "lengths")
-_PROFILES = Path(__file__).parents[1] / "papers" / "multistability" / "profiles"
-_STUDY_KEYS = ("name", "profile", "note", "lengths", "trainings")
+_STUDY_KEYS = ("name", "profile", "note", "lengths", "stages", "trainings")
 _TRAINING_KEYS = (
     "presets",
     "network",
@@ -28,28 +27,28 @@ _TRAINING_KEYS = (
     "lengths",
     "budget",
     "changes",
+    "stages",
 )
 
 
-def list_profiles(study: str) -> list[str]:
-    """The profiles that come with remanence, of the study of that name."""
-    return sorted(path.stem.removeprefix(f"{study}-") for path in _PROFILES.glob(f"{study}-*.toml"))
+def list_profiles(study: str, folder: Path) -> list[str]:
+    """The sizes of a study that a folder has: files such as STUDY-laptop.toml."""
+    return sorted(path.stem.removeprefix(f"{study}-") for path in folder.glob(f"{study}-*.toml"))
 
 
-def load_profile(study: str, profile: str) -> Study:
-    """A study in one of its sizes, or from a TOML file of the user's own."""
+def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
+    """A study in one of the sizes that a folder has, or from a TOML file of the user's own."""
     if profile.endswith(".toml"):
         found = _read_profile(Path(profile))
         if found.name != study:
             raise InvalidOptionError("study", study, f"{profile} is a study called {found.name}")
         return found
-    known = list_profiles(study)
-    if not known:
-        studies = {path.stem.rpartition("-")[0] for path in _PROFILES.glob("*.toml")}
-        raise UnknownNameError("study", study, studies)
+    known = list_profiles(study, folder) if folder else []
+    if not known or folder is None:
+        raise InvalidOptionError("profile", profile, f"{study} has none; give a TOML file")
     if profile not in known:
         raise UnknownNameError("profile", profile, known)
-    return _read_profile(_PROFILES / f"{study}-{profile}.toml")
+    return _read_profile(folder / f"{study}-{profile}.toml")
 
 
 def _read_profile(path: Path) -> Study:
@@ -67,24 +66,27 @@ def _read_profile(path: Path) -> Study:
 
 
 def _make_study(found: Mapping[str, Any]) -> Study:
-    _check_keys("a study", found, _STUDY_KEYS, optional=("note",))
+    _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages"))
     lengths = _read_lengths(found["lengths"])
-    jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths)]
+    asked = found.get("stages", DEFAULT_STAGES)
+    jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths, asked)]
     study = Study(found["name"], found["profile"], found.get("note", ""), jobs)
     study.check()
     return study
 
 
-def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[Job]:
-    optional = ("network", "seeds_per_job", "lengths", "budget", "changes")
+def _list_jobs(
+    training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str]
+) -> Iterator[Job]:
+    optional = ("network", "seeds_per_job", "lengths", "budget", "changes", "stages")
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", max(1, len(seeds)))
     if not is_whole(size, lowest=1):
         raise InvalidOptionError("seeds_per_job", size, "use a whole number of 1 or more")
-    network = training.get("network", PLAIN_NETWORK)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
     for preset in training["presets"]:
+        network = training.get("network", get_preset(preset).architecture)
         for cell in training["cells"]:
             for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
@@ -99,6 +101,7 @@ def _list_jobs(training: Mapping[str, Any], lengths: Sequence[int]) -> Iterator[
                     lengths=lengths,
                     budget=training.get("budget", BUDGET),
                     changes=training.get("changes", {}),
+                    stages=training.get("stages", asked),
                 )
 
 
@@ -170,6 +173,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "cells": (_lists_names, "give a list of names"),
     "trainings": (_is_list, "give a list"),
     "changes": (_is_table, "give a table of PPO's numbers"),
+    "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
 }
 
 

@@ -1,86 +1,144 @@
-"""Rows of a study's tables: what was found out of one agent, in plain columns."""
+"""What was found out about agents, as files of one directory: mostly that of their run.
 
-import math
+evaluations.parquet          a row for each episode of greedy agents
+outcomes.parquet             a row for each agent and value of what grows, from the same episodes
+sampled_evaluations.parquet, sampled_outcomes.parquet      the same of agents that sample
+stability.parquet            a row for each agent
+orbits.parquet               how the memory of each agent begins to settle
+certificates/seed-1.json ...
+certificates.parquet         a row for each agent
+"""
+
+import dataclasses
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from remanence.certificates import Horizons, LengthSet
-from remanence.dynamics import VAA
-from remanence.evaluation import name_stability
+from remanence import envs
+from remanence.certificates import hash_policy, read_certificate
+from remanence.networks import Agent, read_agent
+from remanence.store import read_about, read_table, write_table
+from remanence.study._older import derive_outcomes, find_older_table, modernize
+from remanence.study._rows import Columns, collect_rows, record_certificate
+from remanence.training import RunDirectory
 
-Columns = dict[str, np.ndarray]
-Row = dict[str, Any]
-
-NONE = -1
-UNDECIDED = -2
-
-
-def collect_rows(rows: Sequence[Row]) -> Columns:
-    """Rows with the same names as columns."""
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+_WEIGHTS = "weights"
 
 
-def record_stability(seed: int, vaa: VAA) -> Row:
-    """A row of the table `stability`; a limit that is not known is NaN."""
-    return {
-        "seed": seed,
-        "vaa": vaa.value,
-        "vaa_limit": math.nan if vaa.limit is None else vaa.limit,
-        "settled": vaa.settled,
-        "stability": name_stability(vaa),
-    }
+@dataclasses.dataclass(frozen=True)
+class AgentRecords:
+    """Reads and writes what is known of agents.
 
-
-def record_certificate(seed: int, found: Mapping[str, Any]) -> Row:
-    """A row of the table `certificates`, from a certificate as JSON; -1 stands for none.
-
-    A span counts the lengths from 1 on that are all right: -1 where it is every length, and -2
-    where that is undecided. At the first failure no right arm is reached in time; at the first
-    waste it may be, but not in the fewest steps.
+    Each table says in its file which weights its rows are about, by a hash for each seed. `older`
+    is where earlier versions of remanence kept tables and certificates, by their names.
     """
-    compiled, contraction = found["compiled"], found["contraction"]
-    solved, optimal = (_read_horizons(compiled[name]) for name in ("solved", "optimal"))
-    failure, waste = (compiled["failures"][name] or {} for name in ("solved", "optimal"))
-    closures = {cue["cue"]: cue for cue in compiled["cues"]}
-    return {
-        "seed": seed,
-        "solved": solved.verdict,
-        "optimal": optimal.verdict,
-        "solved_from_2_on": solved.lengths is not None and solved.lengths.covers(2),
-        "solved_span": _measure_span(solved),
-        "optimal_span": _measure_span(optimal),
-        "first_failure": failure.get("length", NONE),
-        "failure_kind": failure.get("kind", ""),
-        "first_waste": waste.get("length", NONE),
-        "waste_kind": waste.get("kind", ""),
-        "transient_up": _or_none(closures[-1]["transient"]),
-        "transient_down": _or_none(closures[1]["transient"]),
-        "period_up": _or_none(closures[-1]["period"]),
-        "period_down": _or_none(closures[1]["period"]),
-        "merge": _or_none(compiled["merge"]),
-        "distance": math.nan if compiled["distance"] is None else compiled["distance"],
-        "contraction": "not proved" if contraction is None else "proved",
-        "contraction_same": contraction is not None and _is_same(optimal, contraction["optimal"]),
-    }
+
+    path: Path
+    older: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+
+    def table_path(self, table: str) -> Path:
+        """The file of a table; where an earlier version left it, if it is only there."""
+        path = self.path / f"{table}.parquet"
+        older = self.older.get(table) or find_older_table(self.path, table)
+        return older if older and older.exists() and not path.exists() else path
+
+    def certificate_path(self, seed: int) -> Path:
+        """The certificate of one agent."""
+        path = self.path / "certificates" / f"seed-{seed}.json"
+        older = self.older.get("certificates", self.path).with_suffix("") / path.name
+        return older if older.exists() and not path.exists() else path
+
+    def has(self, *tables: str) -> bool:
+        """Whether all of these tables are there."""
+        return all(self.table_path(table).exists() for table in tables)
+
+    def can_read(self, table: str) -> bool:
+        """Whether a table is there, or can be made of one that is."""
+        sources = {"outcomes": self.has("evaluations"), "certificates": self.list_certified()}
+        return self.has(table) or bool(sources.get(table))
+
+    def read(self, table: str) -> Columns:
+        """A table, with the columns that the present version gives it."""
+        if table == "outcomes" and not self.has(table):
+            return derive_outcomes(self.read("evaluations"))
+        if table == "certificates" and not self.has(table):
+            return self.tabulate_certificates(self.list_certified())
+        return modernize(table, read_table(self.table_path(table)))
+
+    def list_certified(self) -> list[int]:
+        """The seeds that there are certificates of."""
+        names = [file.stem for file in self.certificate_path(0).parent.glob("seed-*.json")]
+        numbers = [name.removeprefix("seed-") for name in names]
+        return sorted(int(number) for number in numbers if number.isdecimal())
+
+    def tabulate_certificates(self, seeds: Sequence[int]) -> Columns:
+        """The table of certificates, from the certificates of these agents."""
+        found = {seed: read_certificate(self.certificate_path(seed)) for seed in seeds}
+        return collect_rows([record_certificate(seed, it) for seed, it in found.items()])
+
+    def read_weights(self, table: str) -> dict[int, str] | None:
+        """The hashes of the policies that a table is about, by seed; None if it does not say."""
+        told = read_about(self.table_path(table)).get(_WEIGHTS)
+        return None if told is None else {int(seed): it for seed, it in json.loads(told).items()}
+
+    def write(self, table: str, columns: Columns, weights: Mapping[int, str]) -> None:
+        """Write a table about all agents that it names."""
+        named = np.unique(columns["seed"]).tolist()
+        about = {_WEIGHTS: json.dumps({seed: weights[seed] for seed in named})}
+        write_table(self.path / f"{table}.parquet", columns, about)
+
+    def update(self, table: str, columns: Columns, weights: Mapping[int, str]) -> None:
+        """Write rows about some agents, and keep those about others that are still the same."""
+        kept = self._find_kept(table, columns, weights)
+        self.write(table, _join(kept, columns) if kept else columns, weights)
+
+    def _find_kept(
+        self, table: str, columns: Columns, weights: Mapping[int, str]
+    ) -> Columns | None:
+        if not self.has(table):
+            return None
+        told, found = self.read_weights(table) or {}, self.read(table)
+        fresh = set(columns["seed"].tolist())
+        kept = [s for s in told if s not in fresh and told[s] == weights.get(s)]
+        if not kept or set(found) != set(columns):
+            return None
+        rows = np.isin(found["seed"], kept)
+        return {name: column[rows] for name, column in found.items()}
 
 
-def _read_horizons(found: Any) -> Horizons:
-    return Horizons(None if found is None else LengthSet.from_json(found))
+def _join(kept: Columns, columns: Columns) -> Columns:
+    joined = {name: np.ma.concatenate([kept[name], columns[name]]) for name in columns}
+    order = np.argsort(joined["seed"], kind="stable")
+    return {name: column[order] for name, column in joined.items()}
 
 
-def _measure_span(horizons: Horizons) -> int:
-    if horizons.lengths is None:
-        return UNDECIDED
-    missing = horizons.lengths.first_missing
-    return NONE if missing is None else missing - 1
+@dataclasses.dataclass(frozen=True)
+class AgentGroup:
+    """Agents of which something is to be found out, and where that is written.
+
+    `weights` has the hashes of these agents and of their siblings in the run, by seed.
+    """
+
+    agents: Mapping[int, Agent]
+    env: tuple[envs.AbstractEnvironment, Any]
+    weights: Mapping[int, str]
+    records: AgentRecords
 
 
-def _is_same(optimal: Horizons, proved: Any) -> bool:
-    """Whether the lengths without waste are the same with rounding and without."""
-    return optimal.lengths == LengthSet.from_json(proved)
+def open_group(
+    run: RunDirectory, records: AgentRecords | None = None, seeds: list[int] | None = None
+) -> AgentGroup:
+    """The agents of a run, all or some; what is found out goes to the run if nobody says else."""
+    known = run.read_description()["what"]["seeds"]
+    weights = {s: hash_weights(run.agent_path(s)) for s in known if run.agent_path(s).exists()}
+    return AgentGroup(
+        run.load_agents(seeds), run.load_environment(), weights, records or AgentRecords(run.path)
+    )
 
 
-def _or_none(number: int | None) -> int:
-    return NONE if number is None else number
+def hash_weights(path: Path) -> str:
+    """The hash of the policy in an agent's file, by which certificates name it too."""
+    return hash_policy(read_agent(path)[0])

@@ -1,96 +1,113 @@
-"""Tables over all jobs of a study, as DuckDB relations made from its files."""
+"""Tables over all runs of a study, or of one run, as DuckDB relations."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import quote, read_table, scan_table, seal_rows
-from remanence.study._directory import StudyDirectory
-from remanence.study._plan import Job
+from remanence.store import read_table, seal_tables
+from remanence.study._entries import RunEntry, list_entries
+from remanence.study._rows import Columns
+from remanence.study._stages import stages
 
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = ("summary", "outcomes", "evaluations", "stability", "certificates", "curves")
+_IDENTITY = ("preset", "network", "cell", "seed")
+# 100 is a horizon beyond what is trained on, and far from what is out of reach.
+_PROBE = 100
 
-_OUTCOMES = """
-select preset, network, cell, seed, length, avg("return") as "return",
-  case when bool_or("end" = 'timeout') then 'timeout'
-       when bool_or("end" = 'wrong') then 'random' else 'solved' end as outcome,
-  avg(num_steps) as num_steps
-from ({evaluations}) group by all order by all
-"""
 
-# In the files -1 stands for a span of every length, -2 for one that is undecided, and -1 for a step
-# or length that there is none of.
-_SPANS = ("solved_span", "optimal_span")
-_STEPS = (
-    *("first_failure", "first_waste", "merge"),
-    *("transient_up", "transient_down", "period_up", "period_down"),
-)
-_CERTIFICATES = ", ".join(
-    [f"if({name} = -1, 'inf'::double, nullif({name}, -2)::double) as {name}" for name in _SPANS]
-    + [f"nullif({name}, -1) as {name}" for name in _STEPS]
-)
-
-# 100 is the length at which the paper counts outcomes.
-_SUMMARY = """
-select preset, network, cell, count(*) as agents,
-  count(*) filter (stability = 'bistable') as bistable,
-  if(count(outcome) > 0, count(*) filter (outcome = 'solved'), null) as solved_at_100,
-  count(*) filter (solved_from_2_on) as solved_from_2_on,
-  count(*) filter (solved = 'every length') as solved_at_every_length
-from ({stability}) join ({certificates}) using (preset, network, cell, seed)
-left join (from ({outcomes}) where length = 100) using (preset, network, cell, seed)
-group by all order by preset desc, network desc, cell
-"""
+def list_tables() -> tuple[str, ...]:
+    """The names of all tables that there may be."""
+    asked = [table for name in stages for table in stages[name].tables]
+    return ("summary", "curves", *asked)
 
 
 def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDBPyRelation":
-    """A table of the study in a directory, as far as there is one.
+    """A table of the study, or of the run, in a directory, as far as there is one.
 
-    `evaluations` has a row for each episode, `outcomes` for each agent and length, `stability` and
-    `certificates` for each agent, `curves` for each seed and iteration, `summary` for each
-    training. `.fetchnumpy()`, `.df()`, `.pl()` and `.arrow()` of the relation turn it into columns
-    of NumPy, pandas, Polars and Arrow, as far as those are installed, and `.filter`, `.aggregate`
-    and the rest query it. A span of every length is infinite; one that is undecided, and a step or
-    length that there is none of, is null. A query of it reads no file, whoever wrote it.
+    `evaluations` has a row for each episode, `outcomes` for each agent and value of what grows,
+    `stability` and `certificates` for each agent, `orbits` for each step of a memory, `curves` for
+    each seed and iteration, `summary` for each training; `sampled_evaluations` and
+    `sampled_outcomes` are of agents that sample their actions. `.fetchnumpy()`, `.df()`, `.pl()`
+    and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far
+    as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of every
+    length is infinite; what is undecided or unknown is null. A query of it reads no file, whoever
+    wrote it.
     """
-    import duckdb  # slow to import, and needed by few
-
-    if table not in TABLES:
-        raise UnknownNameError("table", table, TABLES)
-    directory = StudyDirectory(Path(path))
-    query = _write_query(directory, table)
-    try:
-        return seal_rows(query)
-    except duckdb.Error as error:
-        problem = f"its tables are not those of this version ({error})"
-        raise StoreError(directory.path, problem, "use the version that wrote them") from error
-
-
-def _write_query(directory: StudyDirectory, table: str) -> str:
+    if table not in list_tables():
+        raise UnknownNameError("table", table, list_tables())
+    entries = list_entries(path)
     if table == "summary":
-        parts = ("stability", "certificates", "outcomes")
-        return _SUMMARY.format(**{part: _write_query(directory, part) for part in parts})
-    if table == "outcomes":
-        return _OUTCOMES.format(evaluations=_write_query(directory, "evaluations"))
-    jobs = directory.read_study().jobs
-    found = [job for job in jobs if directory.table_path(table, job).exists()]
-    if not found:
-        remedy = "run the study, or wait for its first job"
-        raise StoreError(directory.path, f"there are no {table} yet", remedy)
-    for job in found:
-        read_table(directory.table_path(table, job))  # raises if it is damaged
-    return " union all by name ".join(_select(directory, table, job) for job in found)
+        return _summarize(path, entries)
+    parts = _collect(entries, table)
+    if not parts:
+        remedy = "make them, or wait for the first job of the study"
+        raise StoreError(path, f"there are no {table} yet", remedy)
+    order = "order by all" if table.endswith("outcomes") else ""
+    return seal_tables({table: parts}, f'from "{table}" {order}')
 
 
-def _select(directory: StudyDirectory, table: str, job: Job) -> str:
-    source = f"from {scan_table(directory.table_path(table, job))}"
-    if table == "certificates":
-        return f"select * replace ({_CERTIFICATES}) {source}"
-    if table != "curves":
-        return f"select * {source}"
-    labels = {"preset": job.preset, "network": job.network, "cell": job.cell}
-    columns = ", ".join(f"{quote(label)} as {name}" for name, label in labels.items())
-    return f"select {columns}, * {source}"
+def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
+    """The parts of a table, each with columns that say which training it is of."""
+    return [_label(entry, _read(entry, table)) for entry in entries if _is_there(entry, table)]
+
+
+def _is_there(entry: RunEntry, table: str) -> bool:
+    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
+
+
+def _read(entry: RunEntry, table: str) -> Columns:
+    return read_table(entry.run.curves_path) if table == "curves" else entry.records.read(table)
+
+
+def _label(entry: RunEntry, columns: Columns) -> Columns:
+    number = len(columns["seed"])
+    labels = {"preset": entry.preset, "network": entry.network, "cell": entry.cell}
+    return {name: np.full(number, label) for name, label in labels.items()} | dict(columns)
+
+
+def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBPyRelation":
+    """A row for each training; where nothing is known that could be counted, null."""
+    parts = {
+        table: _collect(entries, table)
+        for table in ("curves", "stability", "certificates", "outcomes")
+    }
+    if not any(parts.values()):
+        raise StoreError(path, "there are no results yet", "wait for the first training to end")
+    parts["outcomes"] = [_find_probed(part) for part in parts["outcomes"]]
+    known = {table: found for table, found in parts.items() if found}
+    identity = ", ".join(_IDENTITY)
+    agents = " union ".join(f"select {identity} from {table}" for table in known)
+    counts = {
+        "bistable": ("stability", "stability in ('bistable', 'multistable')"),
+        f"solved_at_{_PROBE}": ("outcomes", "outcome = 'solved'"),
+        "solved_from_2_on": ("certificates", "solved_from_2_on"),
+        "solved_at_every_length": ("certificates", "solved = 'every length'"),
+    }
+    joined = " ".join(
+        f"left join {table} using ({identity})" for table in known if table != "curves"
+    )
+    columns = ", ".join(
+        f"if(count({table}.seed) > 0, count(*) filter ({condition}), null) as {name}"
+        for name, (table, condition) in counts.items()
+        if table in known
+    )
+    query = (
+        f"select preset, network, cell, count(*) as agents{', ' if columns else ''}{columns} "
+        f"from ({agents}) {joined} group by all order by preset desc, network desc, cell"
+    )
+    return seal_tables(known, query)
+
+
+def _find_probed(outcomes: Columns) -> Columns:
+    """The outcomes at the value that a summary counts."""
+    (axis,) = [name for name in outcomes if name not in (*_IDENTITY, *_OUTCOME)]
+    rows = outcomes[axis] == _PROBE
+    return {name: outcomes[name][rows] for name in (*_IDENTITY, "outcome")}
+
+
+_OUTCOME = ("return", "low", "high", "num_steps", "outcome")

@@ -36,20 +36,21 @@ def run_study(
     study: Study,
     *,
     open_executor: OpenExecutor = open_workers,
+    command: Sequence[str] | None = None,
     on_change: Callable[[StudyStatus], Any] = lambda status: None,
 ) -> StudyStatus:
     """Run what is left of a study in a directory, and return how it stands then.
 
     `open_executor` opens a `concurrent.futures.Executor`, in any of its makes, as a context
     manager; one that breaks, because a worker was killed, is opened anew, and what was under way is
-    tried again. A job that fails does not stop the others. `on_change` is told again and again how
-    far the study is.
+    tried again. A job that fails does not stop the others. `command` is the command line that the
+    study is begun by, if any; `on_change` is told again and again how far the study is.
     """
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.
     directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path):
-        directory.begin(study)
+        directory.begin(study, command)
         left = [job for job in study.jobs if not _is_done(directory, job)]
         for job in left:
             change_status(directory.status_path(job), replaced=[])

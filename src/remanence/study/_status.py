@@ -21,7 +21,7 @@ SECONDS_BETWEEN_BEATS = 2.0
 SECONDS_TO_SILENCE = 60.0
 
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
-STAGES = ("training", "evaluating", "measuring stability", "certifying")
+TRAINING = "training"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +129,7 @@ def change_status(path: Path, **changes: Any) -> None:
     write_json(path, dataclasses.asdict(changed))
 
 
-class Report:
+class JobReporter:
     """What a running job tells of itself; `beat` writes it down."""
 
     def __init__(self, path: Path, job: Job):
@@ -148,7 +148,7 @@ class Report:
         )
         self._lock = threading.Lock()
 
-    def tell(self, **changes: Any) -> None:
+    def change(self, **changes: Any) -> None:
         """Change what the next beat writes."""
         with self._lock:
             self._status = dataclasses.replace(self._status, **changes)
@@ -156,7 +156,7 @@ class Report:
     def add_replaced(self, sentence: str) -> None:
         """Note a file that is made anew; whoever watches is told at once."""
         # Another attempt at the job may find the same again.
-        self.tell(replaced=list(dict.fromkeys([*self._status.replaced, sentence])))
+        self.change(replaced=list(dict.fromkeys([*self._status.replaced, sentence])))
         self.beat()
 
     def beat(self) -> None:
@@ -170,29 +170,29 @@ class Report:
 
 
 @contextlib.contextmanager
-def report_life(path: Path, job: Job) -> Iterator[Report]:
+def report_life(path: Path, job: Job) -> Iterator[JobReporter]:
     """Keep a job's status file up to date, to its end: done, or failed and why."""
-    report = Report(path, job)
-    report.beat()
+    reporter = JobReporter(path, job)
+    reporter.beat()
     over = threading.Event()
-    pulse = threading.Thread(target=_beat_until, args=(over, report), daemon=True)
+    pulse = threading.Thread(target=_beat_until, args=(over, reporter), daemon=True)
     pulse.start()
     try:
-        yield report
-        report.tell(state=DONE, stage="")
+        yield reporter
+        reporter.change(state=DONE, stage="")
     except Exception:
-        report.tell(state=FAILED, error=traceback.format_exc())
+        reporter.change(state=FAILED, error=traceback.format_exc())
     finally:
         over.set()
         pulse.join()
-    report.beat()
+    reporter.beat()
 
 
-def _beat_until(over: threading.Event, report: Report) -> None:
+def _beat_until(over: threading.Event, reporter: JobReporter) -> None:
     while not over.wait(SECONDS_BETWEEN_BEATS):
         # A beat that cannot be written is not worth a training; the next one may be.
         with contextlib.suppress(StoreError):
-            report.beat()
+            reporter.beat()
 
 
 def _now() -> str:

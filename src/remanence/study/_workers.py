@@ -5,10 +5,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing.connection import Connection
 
+from remanence._plugins import import_code, list_imported
 from remanence.errors import InvalidOptionError
 
 
@@ -23,7 +24,10 @@ def open_workers(num_workers: int = 1) -> Iterator[Executor]:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(
-        num_workers, mp_context=context, initializer=_live_while_open, initargs=(receiver,)
+        num_workers,
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(receiver, list_imported()),
     )
     try:
         yield pool
@@ -32,6 +36,13 @@ def open_workers(num_workers: int = 1) -> Iterator[Executor]:
         sender.close()
         pool.shutdown(cancel_futures=True)
         receiver.close()
+
+
+def _start_worker(receiver: Connection, imported: Sequence[str]) -> None:
+    """Make a worker know what its starter knows, and end with it."""
+    _live_while_open(receiver)
+    for source in imported:
+        import_code(source)
 
 
 def _live_while_open(receiver: Connection) -> None:

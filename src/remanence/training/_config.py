@@ -1,13 +1,12 @@
-"""The numbers of recurrent PPO, and the paper's presets: data, no code."""
+"""The numbers of recurrent PPO: data, no code."""
 
 import dataclasses
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from remanence._registry import check_options
-from remanence.errors import InvalidOptionError, UnknownNameError
+from remanence.errors import InvalidOptionError
 
 MOST_STEPS = 2**31 - 1
 # The order of all minibatches of an iteration is drawn at once.
@@ -28,7 +27,7 @@ def _check_kind(option: str, value: Any, default: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class PPOConfig:
-    """Hyperparameters as in the paper's table, by default those of the T-maze.
+    """Hyperparameters of recurrent PPO.
 
     A minibatch holds `num_envs / num_minibatches` whole sequences of `num_steps` steps. Not given
     by the paper: Adam's epsilon, the value loss as half the mean squared error, and the
@@ -84,41 +83,6 @@ class PPOConfig:
         for option in ("advantage_decay", "discount"):
             if getattr(self, option) > 1:
                 raise InvalidOptionError(option, getattr(self, option), "it cannot exceed 1")
-
-
-@dataclasses.dataclass(frozen=True)
-class Preset:
-    """A training of the paper: which environment, which network, which numbers."""
-
-    environment: str
-    environment_options: Mapping[str, Any]
-    architecture: str
-    config: PPOConfig
-
-
-_LOOKUP_TREE_CONFIG = PPOConfig(
-    num_envs=2048, num_steps=250, num_minibatches=8, policy_epochs=10, value_epochs=10
-)
-
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        "tmaze-short": Preset("tmaze", {"length": (1, 3)}, "tmaze", PPOConfig()),
-        "tmaze-long": Preset("tmaze", {"length": 100}, "tmaze", PPOConfig()),
-        "lookup-tree": Preset(
-            "lookup-tree-maze",
-            {"num_mazes": (1, 20), "length": (1, 3)},
-            "lookup-tree",
-            _LOOKUP_TREE_CONFIG,
-        ),
-    }
-)
-
-
-def get_preset(name: str) -> Preset:
-    """The preset of that name."""
-    if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
-    return PRESETS[name]
 
 
 def change_config(config: PPOConfig, changes: Mapping[str, Any]) -> PPOConfig:

@@ -1,4 +1,8 @@
-"""Acting in a batch of environments, and what the value network makes of it afterwards."""
+"""Acting in a batch of environments, and what the value network makes of it afterwards.
+
+Not the episodes of `evaluation`, each of which is followed to its end: a rollout is a number of
+steps with all that updates need of each, through as many episodes as they take.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -7,12 +7,8 @@ checkpoint.safetensors   all of the state, curves so far included: what a resume
 """
 
 import dataclasses
-import datetime
 import json
-import platform
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +17,9 @@ import numpy as np
 
 from remanence import envs
 from remanence.errors import StoreError
-from remanence.networks import Agent, Architecture, read_agent
+from remanence.networks import Agent, read_agent
 from remanence.store import (
+    describe_process,
     find_difference,
     load_arrays,
     locate_difference,
@@ -34,11 +31,9 @@ from remanence.store import (
     write_json,
     write_table,
 )
-from remanence.training._config import PPOConfig
-from remanence.training._learner import LearnerState
+from remanence.training._learner import Learner, LearnerState
 
 FORMAT = 1
-_VERSIONED = ("remanence", "jax", "jaxlib", "equinox", "optax", "numpy")
 _DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
 
@@ -46,27 +41,39 @@ Curves = dict[str, np.ndarray]
 
 
 def describe_run(
-    environment: Mapping[str, Any],
-    architecture: Architecture,
-    config: PPOConfig,
+    environment: envs.AbstractEnvironment,
+    params: Any,
+    learner: Learner,
     seeds: Sequence[int],
     batching: str,
+    labels: Mapping[str, str],
+    command: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """What a run is, as JSON has it: `what` must not change when it is resumed."""
+    """What a run is, as JSON has it: `what` must not change when it is resumed.
+
+    `about` says what later readers want to know without our code: what grows in the task, the
+    values it was trained on, returns to compare with, and names for the training and the network.
+    """
+    growth = environment.growth
     return {
         "format": FORMAT,
         "what": {
-            "environment": dict(environment),
-            "architecture": json.loads(architecture.to_json()),
-            "config": dataclasses.asdict(config),
+            "environment": envs.describe(environment, params),
+            "architecture": json.loads(learner.architecture.to_json()),
+            "config": dataclasses.asdict(learner.config),
             "seeds": list(seeds),
             "batching": batching,
             "backend": jax.default_backend(),
         },
-        "versions": {name: version(name) for name in _VERSIONED},
-        "python": platform.python_version(),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "about": {
+            "preset": labels.get("preset"),
+            "network": labels.get("network"),
+            "parallelizable": learner.cell.linear,
+            "growth": None if growth is None else {"name": growth.name, "label": growth.label},
+            "trained": environment.read_growth(params),
+            "levels": environment.levels(params),
+        },
+        **describe_process(command),
     }
 
 
@@ -108,8 +115,10 @@ class RunDirectory:
     def check(self, description: Mapping[str, Any]) -> None:
         """Raise unless what is to be resumed is what was begun, with the same versions."""
         found = self.read_description()
-        for part in ("what", "versions"):
-            difference = find_difference(part, found[part], description[part])
+        # Earlier versions of remanence wrote down the versions of fewer packages.
+        versions = {name: description["versions"].get(name) for name in found["versions"]}
+        for part, now in (("what", description["what"]), ("versions", versions)):
+            difference = find_difference(part, found[part], now)
             if difference:
                 raise StoreError(
                     self.description_path,
@@ -192,7 +201,7 @@ class RunDirectory:
             "iteration": np.repeat(np.arange(1, num_iterations + 1), len(seeds)),
         }
         write_table(
-            self.path / _CURVES,
+            self.curves_path,
             columns | {name: curve.ravel() for name, curve in curves.items()},
         )
 
@@ -217,7 +226,7 @@ class RunDirectory:
 
     def load_curves(self) -> Curves:
         """The learning curves: columns `seed`, `iteration` and one for each metric."""
-        return read_table(self.path / _CURVES)
+        return read_table(self.curves_path)
 
     def load_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the run was trained on, and its parameters."""
@@ -232,6 +241,11 @@ class RunDirectory:
     def checkpoint_path(self) -> Path:
         """All of the state, from which a run goes on."""
         return self.path / _CHECKPOINT
+
+    @property
+    def curves_path(self) -> Path:
+        """The learning curves."""
+        return self.path / _CURVES
 
     def agent_path(self, seed: int) -> Path:
         """The weights of one seed."""

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from remanence import envs
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, Architecture
@@ -58,6 +57,8 @@ def train(
     resume: bool = False,
     batching: str = "auto",
     checkpoint_every: int = 5,
+    labels: Mapping[str, str] | None = None,
+    command: Sequence[str] | None = None,
     on_iteration: Callable[[Progress], Any] = lambda progress: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Training:
@@ -66,7 +67,9 @@ def train(
     `env` is an environment, or the pair that `envs.make` returns. With `out`, the run is written to
     that directory, with a checkpoint every `checkpoint_every` iterations; with `resume`, a run that
     was stopped or killed there goes on, and ends as if it had never been interrupted.
-    `should_stop` is asked after every iteration.
+    `labels` name the training (`preset`) and its network (`network`) in the run's description,
+    which also keeps the `command` line, if there was one. `should_stop` is asked after every
+    iteration.
     """
     environment, params = _check_environment(env)
     config = config or PPOConfig()
@@ -82,7 +85,7 @@ def train(
     shapes = _shape_of_states(learner, params, len(seeds))
     engine = make_engine(learner, params, batching)
     description = functools.partial(
-        describe_run, envs.describe(environment, params), network, config, seeds, batching
+        describe_run, environment, params, learner, seeds, batching, labels or {}, command
     )
     with _open_run(out, resume, description) as run:
         curves = _start(engine, shapes, run, seeds, resume)

@@ -1,12 +1,14 @@
 """*On the Importance of Multistability for Horizon Generalization in Reinforcement Learning*.
 
 Bakija, De Geeter, Brandoit, Sacré and Drion (2026). A folder for each experiment; what they share
-(looks, figures of single units and environments, how claims are judged) is beside them.
+(networks and trainings, looks, figures of single units and environments, how claims are judged) is
+beside them.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
+from remanence.papers.multistability import _presets as _presets
 from remanence.report import experiments
 
 if TYPE_CHECKING:

@@ -1,0 +1,32 @@
+"""What all commands have in common."""
+
+import abc
+import dataclasses
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from remanence._plugins import import_code
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command(abc.ABC):
+    """A command: options as fields, and what it does."""
+
+    imports: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        tyro.conf.arg(name="import", metavar="FILE|MODULE"),
+    ] = ()
+    """First import this Python file or module, which registers cells, tasks or experiments of your
+    own; can be given more than once."""
+
+    @abc.abstractmethod
+    def run(self, console: Console) -> None:
+        """Do it, and print what came out."""
+
+    def execute(self, console: Console) -> None:
+        """Import what was asked for, and run."""
+        for source in self.imports:
+            import_code(source)
+        self.run(console)

@@ -1,0 +1,139 @@
+"""`remanence compare`: runs side by side."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from remanence.cli._command import Command
+from remanence.cli._evaluate import choose_columns
+from remanence.errors import InvalidOptionError
+from remanence.study import RunEntry, list_entries
+
+
+@dataclasses.dataclass(frozen=True)
+class Compare(Command):
+    """Set runs beside each other: how well they learned, what they remember, how far that reaches.
+
+    Takes runs and studies, of which every run is taken. What was not found out about a run yet
+    (`remanence evaluate`, `remanence certify`) is left blank.
+
+    Example: remanence compare runs/gru runs/bmru
+    """
+
+    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN ...")]
+    """Directories of runs or studies."""
+    json: bool = False
+    """Print one JSON object instead of a table."""
+
+    def run(self, console: Console) -> None:
+        if not self.runs:
+            raise InvalidOptionError("RUN", [], "give two runs or more, or a study")
+        entries = {path: list_entries(path) for path in self.runs}
+        named = [
+            (str(path) if len(found) == 1 else f"{path}: {entry.id}", entry)
+            for path, found in entries.items()
+            for entry in found
+        ]
+        rows = {name: summarize_run(entry) for name, entry in named}
+        if self.json:
+            print(json.dumps(rows, allow_nan=False))
+            return
+        console.print(_tabulate(rows))
+        console.print(
+            "\nMean returns, at the end of training and at values of what grows; how many agents\n"
+            "are multistable, and are certified for every length. Blank: not found out yet.",
+            highlight=False,
+        )
+
+
+def summarize_run(entry: RunEntry) -> dict[str, Any]:
+    """What is known of all agents of a run together; None where nothing is."""
+    growth = entry.about["growth"]
+    return {
+        "cell": entry.cell,
+        "agents": len(entry.seeds),
+        "iterations": entry.num_iterations,
+        "trained": _measure_training(entry),
+        "grows": growth and growth["name"],
+        "returns": _average_returns(entry, growth["name"]) if growth else {},
+        "multistable": _count(entry, "stability", "stability", ("bistable", "multistable")),
+        "every_length": _count(entry, "certificates", "solved", ("every length",)),
+    }
+
+
+def _measure_training(entry: RunEntry) -> float | None:
+    if not entry.run.curves_path.exists():
+        return None
+    curves = entry.run.load_curves()
+    last = curves["return"][curves["iteration"] == curves["iteration"].max()]
+    return float(np.nanmean(last)) if np.isfinite(last).any() else None
+
+
+def _average_returns(entry: RunEntry, axis: str) -> dict[int, float]:
+    if not entry.records.can_read("outcomes"):
+        return {}
+    outcomes = entry.records.read("outcomes")
+    values = np.unique(outcomes[axis]).tolist()
+    return {value: float(outcomes["return"][outcomes[axis] == value].mean()) for value in values}
+
+
+def _count(entry: RunEntry, table: str, column: str, wanted: Sequence[str]) -> int | None:
+    if not entry.records.can_read(table):
+        return None
+    return int(np.isin(entry.records.read(table)[column], wanted).sum())
+
+
+def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
+    """A column for each run, since their names are long and the facts are few."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for name in rows:
+        table.add_column(name, justify="right", overflow="fold")
+    for fact in ("cell", "agents", "iterations"):
+        table.add_row(fact, *(str(row[fact]) for row in rows.values()))
+    table.add_row("return, trained", *(_show(row["trained"]) for row in rows.values()))
+    for axis, value in _choose_values(rows):
+        shown = (_show(_get(row, axis, value)) for row in rows.values())
+        table.add_row(f"return, {axis.replace('_', ' ')} {_shorten(value)}", *shown)
+    for fact, title in (("multistable", "multistable"), ("every_length", "every length")):
+        shown = (_share(row[fact], row["agents"]) for row in rows.values())
+        table.add_row(title, *shown)
+    return table
+
+
+def _choose_values(rows: dict[str, dict[str, Any]]) -> list[tuple[str, int]]:
+    """Of each thing that grows some of the values at which runs were evaluated."""
+    values: dict[str, set[int]] = {}
+    for row in rows.values():
+        values.setdefault(row["grows"], set()).update(row["returns"])
+    return [
+        (axis, value)
+        for axis, found in values.items()
+        if found
+        for value in choose_columns(np.array(sorted(found)))
+    ]
+
+
+def _shorten(value: int) -> str:
+    """1,000 as it is, and 1,000,000 as 1e6."""
+    power = len(str(value)) - 1
+    return f"1e{power}" if power > 4 and value == 10**power else f"{value:,}"
+
+
+def _get(row: dict[str, Any], axis: str, value: int) -> float | None:
+    return row["returns"].get(value) if row["grows"] == axis else None
+
+
+def _show(number: float | None) -> str:
+    return "" if number is None else f"{number:.2f}"
+
+
+def _share(count: int | None, total: int) -> str:
+    return "" if count is None else f"{count} of {total}"

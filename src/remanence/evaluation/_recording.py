@@ -1,0 +1,93 @@
+"""One episode with all that happens in it, step by step on the host, for people to look at.
+
+Not `run_episodes`, which follows whole batches to their ends and keeps nothing but how they end.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from remanence._keys import derive_key
+from remanence._typing import Action, Key, Observation
+from remanence.envs import AbstractEnvironment, Script
+from remanence.networks import Agent, check_fits
+
+Act = Callable[[Any, Observation, Any], tuple[Action, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """What an agent saw, did and got; `states` has one more entry than the rest."""
+
+    states: list[Any]
+    observations: list[list[float]]
+    actions: list[int]
+    rewards: list[float]
+    terminated: bool
+    truncated: bool
+
+    @property
+    def total_reward(self) -> float:
+        return float(np.sum(self.rewards, dtype=np.float32))
+
+
+def record_episode(
+    env: tuple[AbstractEnvironment, Any],
+    agent: Agent | Script,
+    key: Key,
+    *,
+    sampling_key: Key | None = None,
+    max_steps: int = 1000,
+) -> Recording:
+    """Run one episode until it ends, or `max_steps` have been taken.
+
+    The agent acts greedily, or samples its actions if there is a `sampling_key`. What the
+    environment draws depends on `key` alone, so all agents meet the same episode.
+    """
+    environment, params = env
+    memory, act = _prepare(agent, environment)
+    step_key = derive_key(key, "steps")
+    observation, state = environment.reset(derive_key(key, "start"), params)
+    states, observations, actions, rewards = [state], [], [], []
+    terminated = truncated = False
+    for time in range(max_steps):
+        now = None if sampling_key is None else jax.random.fold_in(sampling_key, time)
+        action, memory = act(memory, observation, now)
+        observations.append(np.asarray(observation).tolist())
+        observation, state, reward, terminated, truncated = _advance(
+            environment, jax.random.fold_in(step_key, time), state, action, params
+        )
+        states.append(state)
+        actions.append(int(action))
+        rewards.append(float(reward))
+        if terminated or truncated:
+            break
+    return Recording(states, observations, actions, rewards, bool(terminated), bool(truncated))
+
+
+def _prepare(agent: Agent | Script, environment: AbstractEnvironment) -> tuple[Any, Act]:
+    """The memory that an episode begins with, and a step of the agent."""
+    if isinstance(agent, Script):
+        follow = jax.jit(lambda memory, observation: agent.act(memory, observation)[::-1])
+        return agent.memory, lambda memory, observation, _: follow(memory, observation)
+    check_fits(agent, environment)
+    return agent.initial_state(), lambda memory, seen, key: _act(agent, memory, seen, key)
+
+
+@eqx.filter_jit
+def _act(agent: Agent, memory: Any, observation: Any, key: Key | None) -> tuple[Any, Any]:
+    action, memory = agent.act(memory, observation, key=key)
+    return action.astype(jnp.int32), memory
+
+
+@eqx.filter_jit
+def _advance(
+    environment: AbstractEnvironment, key: Any, state: Any, action: Any, params: Any
+) -> tuple[Any, ...]:
+    state, reward, terminated, truncated = environment.advance(key, state, action, params)
+    return environment.observe(state), state, reward, terminated, truncated

@@ -1,0 +1,58 @@
+"""The paper's networks and trainings (appendix "Training Procedure and Hyperparameters")."""
+
+import dataclasses
+
+from remanence.networks import Architecture, architectures, register_architecture
+from remanence.training import Cost, PPOConfig, Preset, register_preset
+
+register_architecture(
+    "deep-mingru",
+    Architecture(
+        cell="mingru", state_size=128, num_layers=4, encoder=(128,), head=(64, 16), skip=True
+    ),
+)
+# What they were called when they were the only ones.
+architectures.rename("tmaze", "small")
+architectures.rename("lookup-tree", "wide")
+
+_SMALL = Cost()
+# Its memory takes so long to settle that a certificate uses all of its budget; measured roughly,
+# with a tenth of that and lengths up to a hundredth of the usual.
+_DEEP = Cost(
+    seconds_per_iteration=2.5,
+    seconds_per_agent=500.0,
+    seconds_to_compile=30.0,
+    bytes_per_agent=13e6,
+)
+# Agents that are trained on long mazes wander about, so that fewer of their histories are alike;
+# measured with small networks alone.
+_SLOWER = 2.2
+
+
+def _slow_down(cost: Cost) -> Cost:
+    return dataclasses.replace(cost, seconds_per_iteration=_SLOWER * cost.seconds_per_iteration)
+
+
+register_preset(
+    "tmaze-short",
+    Preset("tmaze", {"length": (1, 3)}, costs={"small": _SMALL, "deep-mingru": _DEEP}),
+)
+register_preset(
+    "tmaze-long",
+    Preset(
+        "tmaze",
+        {"length": 100},
+        costs={"small": _slow_down(_SMALL), "deep-mingru": _slow_down(_DEEP)},
+    ),
+)
+register_preset(
+    "lookup-tree",
+    Preset(
+        "lookup-tree-maze",
+        {"num_mazes": (1, 20), "length": (1, 3)},
+        "wide",
+        PPOConfig(
+            num_envs=2048, num_steps=250, num_minibatches=8, policy_epochs=10, value_epochs=10
+        ),
+    ),
+)

@@ -1,0 +1,109 @@
+"""The runs of a study, or one run alone, as tables and reports see them."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from remanence import cells, envs
+from remanence.errors import RemanenceError, StoreError
+from remanence.networks import architectures
+from remanence.study._directory import StudyDirectory
+from remanence.study._plan import Job, name_model
+from remanence.study._records import AgentRecords
+from remanence.training import RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class RunEntry:
+    """One run: what it is called and what was planned, and where its files are."""
+
+    id: str
+    preset: str
+    network: str
+    cell: str
+    seeds: Sequence[int]
+    num_iterations: int
+    changes: Mapping[str, Any]
+    run: RunDirectory
+    records: AgentRecords
+
+    @property
+    def model(self) -> str:
+        """What its agents are, by network and cell."""
+        return name_model(self.network, self.cell) if self.network else self.cell
+
+    @functools.cached_property
+    def about(self) -> Mapping[str, Any]:
+        """What the run's description says for later readers; each is None where it is unknown."""
+        blank = ("parallelizable", "growth", "trained", "levels")
+        if not self.run.exists:
+            return dict.fromkeys(blank)
+        found = self.run.read_description()
+        return found["about"] if "about" in found else _find_out(found["what"])
+
+
+def list_entries(path: str | Path) -> list[RunEntry]:
+    """The runs of the study in a directory, in the plan's order, or the run in it."""
+    path = Path(path)
+    run = RunDirectory(path)
+    if run.exists:
+        return [_describe_run(run)]
+    if not (path / "study.json").exists():
+        raise StoreError(path, "there is neither a study nor a run here", "check the path")
+    directory = StudyDirectory(path)
+    return [_describe_job(directory, job) for job in directory.read_study().jobs]
+
+
+def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
+    return RunEntry(
+        id=job.id,
+        preset=job.preset,
+        network=job.network,
+        cell=job.cell,
+        seeds=job.seeds,
+        num_iterations=job.num_iterations,
+        changes=dict(job.changes),
+        run=directory.open_run(job),
+        records=directory.open_records(job),
+    )
+
+
+def _describe_run(run: RunDirectory) -> RunEntry:
+    found = run.read_description()
+    what, about = found["what"], found.get("about", {})
+    return RunEntry(
+        id=run.path.absolute().name,
+        preset=about.get("preset") or "",
+        network=architectures.find_name(about.get("network") or ""),
+        cell=what["architecture"]["cell"],
+        seeds=what["seeds"],
+        num_iterations=what["config"]["num_iterations"],
+        changes={},
+        run=run,
+        records=AgentRecords(run.path),
+    )
+
+
+def _find_out(what: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a run of an earlier version, as far as its parts are known here."""
+    found: dict[str, Any] = dict.fromkeys(("parallelizable", "growth", "trained", "levels"))
+    name = what["architecture"]["cell"]
+    if name in cells.registry:
+        # Of the cell only its type matters, so its weights are not drawn.
+        cell = eqx.filter_eval_shape(cells.make, name, 2, 2, key=jax.random.key(0))
+        found["parallelizable"] = cell.linear
+    try:
+        environment, params = envs.restore(what["environment"])
+    except RemanenceError:
+        return found
+    growth = environment.growth
+    return found | {
+        "growth": None if growth is None else {"name": growth.name, "label": growth.label},
+        "trained": environment.read_growth(params),
+        "levels": environment.levels(params),
+    }

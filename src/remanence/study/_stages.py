@@ -1,0 +1,184 @@
+"""What can be asked of trained agents, each thing once: for a command and for a study alike.
+
+Every stage reads agents, and writes what it finds out as tables of their run.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from remanence._registry import Registry
+from remanence.certificates import BUDGET, Certificate, can_certify, certify
+from remanence.dynamics import list_cycle
+from remanence.envs import AbstractEnvironment
+from remanence.evaluation import (
+    Evaluation,
+    evaluate,
+    make_idle_map,
+    measure_stability,
+    name_stability,
+)
+from remanence.study._records import AgentGroup
+from remanence.study._rows import Columns, collect_rows, record_stability
+
+if TYPE_CHECKING:
+    from remanence.study._plan import Job
+
+# Of each agent's memory so much is kept for figures.
+ORBIT_STEPS = 100
+ORBIT_UNITS = 8
+
+OnAgent = Callable[[int, int], Any]
+
+
+def _ignore(number: int, total: int) -> None:
+    del number, total
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """Something that a study asks of the agents of every job.
+
+    `run(group, job, on_agent)` writes the `tables` into `group.records`; `on_agent` is told how
+    many agents are done, of how many. `supports` says of which environments it can be asked.
+    """
+
+    doing: str
+    tables: tuple[str, ...]
+    run: Callable[[AgentGroup, "Job", OnAgent], Any]
+    supports: Callable[[AbstractEnvironment], bool] = lambda environment: True
+
+
+stages: Registry[Stage] = Registry("stage")
+register_stage = stages.register
+
+
+def evaluate_agents(
+    group: AgentGroup,
+    lengths: Any = None,
+    *,
+    sampled: bool = False,
+    num_episodes: int | None = None,
+    plain: bool = False,
+    on_agent: OnAgent = _ignore,
+) -> Evaluation:
+    """Run agents at values of what grows; writes every episode, and the outcome at each value."""
+    found = evaluate(
+        group.agents,
+        group.env,
+        lengths,
+        sampled=sampled,
+        num_episodes=num_episodes,
+        plain=plain,
+        on_progress=on_agent,
+    )
+    prefix = "sampled_" if sampled else ""
+    group.records.update(f"{prefix}evaluations", _name_seeds(found.episodes), group.weights)
+    group.records.update(f"{prefix}outcomes", _name_seeds(found.summarize()), group.weights)
+    return found
+
+
+def _name_seeds(columns: Columns) -> Columns:
+    return {"seed" if name == "agent" else name: column for name, column in columns.items()}
+
+
+def measure_agents(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, str]:
+    """Measure how stable memories are, and keep how they begin to settle; returns names by seed."""
+    environment, _ = group.env
+    rows, orbits, names = [], [], {}
+    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+        vaa = measure_stability(agent, environment)
+        rows.append(record_stability(seed, vaa))
+        orbits.append(_follow(seed, *make_idle_map(agent, environment)))
+        names[seed] = name_stability(vaa)
+        on_agent(number, len(group.agents))
+    group.records.update("stability", collect_rows(rows), group.weights)
+    joined = {name: np.concatenate([part[name] for part in orbits]) for name in orbits[0]}
+    group.records.update("orbits", joined, group.weights)
+    return names
+
+
+def _follow(seed: int, step: Any, starts: np.ndarray) -> Columns:
+    """The first steps of a memory after each cue, as rows of a table."""
+    orbits = np.stack([list_cycle(step, start, ORBIT_STEPS) for start in starts])
+    orbits = orbits[..., :ORBIT_UNITS]
+    cues, steps, units = (index.ravel() for index in np.indices(orbits.shape))
+    seeds = np.full(orbits.size, seed)
+    return {"seed": seeds, "cue": cues, "step": steps, "unit": units, "state": orbits.ravel()}
+
+
+def certify_agents(
+    group: AgentGroup,
+    *,
+    budget: int = BUDGET,
+    out: Path | None = None,
+    on_agent: OnAgent = _ignore,
+) -> dict[int, Certificate]:
+    """Settle all lengths for each agent, and write certificates; returns them by seed.
+
+    With `out`, certificates alone are written, and to that directory.
+    """
+    made = {}
+    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+        made[seed] = certify(agent, group.env, budget=budget)
+        path = group.records.certificate_path(seed)
+        made[seed].save(out / path.name if out else path)
+        on_agent(number, len(group.agents))
+    if out is None:
+        _tabulate_certificates(group)
+    return made
+
+
+def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
+    """Certify the agents that have no certificate yet: each may take long."""
+    files = {seed: group.records.certificate_path(seed) for seed in group.agents}
+    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+        if not files[seed].exists():
+            certify(agent, group.env, budget=job.budget).save(files[seed])
+        on_agent(number, len(group.agents))
+    _tabulate_certificates(group)
+
+
+def _tabulate_certificates(group: AgentGroup) -> None:
+    columns = group.records.tabulate_certificates(list(group.agents))
+    group.records.update("certificates", columns, group.weights)
+
+
+def _has_cues(environment: AbstractEnvironment) -> bool:
+    found = (environment.cue_observations(), environment.idle_observation())
+    return all(it is not None for it in found)
+
+
+register_stage(
+    "evaluate",
+    Stage(
+        "evaluating",
+        ("evaluations", "outcomes"),
+        lambda group, job, on_agent: evaluate_agents(group, job.lengths, on_agent=on_agent),
+    ),
+)
+register_stage(
+    "sample",
+    Stage(
+        "evaluating with sampled actions",
+        ("sampled_evaluations", "sampled_outcomes"),
+        lambda group, job, on_agent: evaluate_agents(
+            group, job.lengths, sampled=True, on_agent=on_agent
+        ),
+    ),
+)
+register_stage(
+    "stability",
+    Stage(
+        "measuring stability",
+        ("stability", "orbits"),
+        lambda group, job, on_agent: measure_agents(group, on_agent=on_agent),
+        supports=_has_cues,
+    ),
+)
+register_stage(
+    "certify", Stage("certifying", ("certificates",), _certify_rest, supports=can_certify)
+)

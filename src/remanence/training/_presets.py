@@ -1,0 +1,56 @@
+"""Trainings by name: a task, a network and the numbers of PPO that belong together."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from remanence import envs
+from remanence._registry import Registry
+from remanence.training._config import PPOConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """What was measured of a training with one network, for estimates.
+
+    Seconds are those of one core of a server processor, `seconds_per_agent` those of all that
+    follows training; bytes are those of a run's files, mostly weights and Adam's moments.
+    """
+
+    seconds_per_iteration: float = 0.12
+    seconds_per_agent: float = 1.0
+    seconds_to_compile: float = 15.0
+    bytes_per_agent: float = 60e3
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """A training by name: which environment, which network, which numbers.
+
+    `costs` are by the name of a network, as far as somebody has measured them.
+    """
+
+    environment: str
+    environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    architecture: str = "small"
+    config: PPOConfig = dataclasses.field(default_factory=PPOConfig)
+    costs: Mapping[str, Cost] = dataclasses.field(default_factory=dict)
+
+    def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
+        """The environment and its parameters, with any of its options changed."""
+        return envs.make(self.environment, **{**self.environment_options, **changes})
+
+    def find_cost(self, network: str) -> Cost:
+        """What a network costs; one that nobody has measured is taken for a small one."""
+        return self.costs.get(network, Cost())
+
+
+presets: Registry[Preset] = Registry("preset")
+register_preset = presets.register
+
+
+def get_preset(name: str) -> Preset:
+    """The preset of that name; the name of an environment stands for a training with defaults."""
+    if name not in presets and name in envs.registry:
+        return Preset(name)
+    return presets[name]
