@@ -56,7 +56,7 @@ class DelayedCopy(envs.AbstractEnvironment[State, Params]):
         return jnp.append(shown, state.time == state.delay + 1).astype(jnp.float32)
 
     def advance(self, key, state, action, params):
-        reward = jnp.where(self.judge(state, action) == envs.RIGHT_DECISION, 1.0, 0.0)
+        reward = (self.judge(state, action) == envs.RIGHT_DECISION).astype(jnp.float32)
         after = State(state.time + 1, state.delay, state.symbol)
         return after, reward, state.time == state.delay + 1, jnp.array(False)
 

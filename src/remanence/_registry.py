@@ -34,7 +34,7 @@ class Registry(Generic[Entry]):
                 "name", name, "use lower-case letters, digits, '-' and '_' alone"
             )
         if name in self._entries:
-            raise InvalidOptionError("name", name, f"there is a {self.kind} of that name already")
+            raise InvalidOptionError("name", name, f"another {self.kind} has that name already")
         self._entries[name] = entry
         return entry
 

@@ -1,4 +1,5 @@
-"""The cells' equations in NumPy, written from the paper's appendix alone, and a loop over time.
+"""The cells' equations in NumPy, written from the paper's appendix alone (the LSTM's from Gers
+et al. 2000), and a loop over time.
 
 Also what all tests of cells share: random weights, random sequences, central differences.
 """
@@ -37,6 +38,13 @@ def step_gru(w: Weights, x: np.ndarray, h: np.ndarray) -> np.ndarray:
     z = sigmoid(w["W_xz"] @ x + w["W_hz"] @ h + w["b_z"])
     n = np.tanh(w["W_xn"] @ x + r * (w["W_hn"] @ h) + w["b_n"])
     return z * h + (1 - z) * n
+
+
+def step_lstm(w: Weights, x: np.ndarray, state: np.ndarray) -> np.ndarray:
+    h, c = np.split(state, 2)
+    i, f, g, o = (w[f"W_x{gate}"] @ x + w[f"W_h{gate}"] @ h + w[f"b_{gate}"] for gate in "ifgo")
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return np.concatenate([sigmoid(o) * np.tanh(c), c])
 
 
 def step_brc(w: Weights, x: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -86,7 +86,7 @@ def test_own_cell_is_known_by_name(leaky: str):
 
 
 def test_name_is_given_once(leaky: str):
-    with pytest.raises(InvalidOptionError, match=r"'leaky'.*there is a cell of that name already"):
+    with pytest.raises(InvalidOptionError, match=r"'leaky'.*another cell has that name already"):
         register(leaky, Leaky)
 
 

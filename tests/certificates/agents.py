@@ -1,19 +1,23 @@
 """Small agents for tests: random ones of every cell, and one that solves the T-maze by hand."""
 
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from remanence import envs, networks
 from remanence.cells import BMRU, registry
+from remanence.store import name_leaves, save_arrays
+from tests.certificates import high_precision as precise
 
-CELLS = [name for name in ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid") if name in registry]
+CELLS = list(registry)
 
 
 def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, gain: float = 3.0):
     """A random agent whose weights are large enough for it to do many different things."""
     environment, _ = envs.make("tmaze", previous_action=previous_action)
-    size = 6 if cell == "hybrid" else 5
+    size = {"hybrid": 6, "lstm": 10}.get(cell, 5)
     architecture = networks.make_architecture("small", cell=cell, state_size=size)
     key = jax.random.key(seed)
     observation_size = environment.observation_size
@@ -36,6 +40,18 @@ def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, 
         (30 * policy.output.weight, scale * jax.random.uniform(jax.random.fold_in(key, 1))),
     )
     return networks.Agent(policy, value, architecture)
+
+
+def load_walker(walker: precise.Walker, directory: Path, inputs: int = 2) -> networks.Agent:
+    """An agent from the arrays of its policy."""
+    arrays, fields = walker
+    architecture = networks.Architecture(**fields)
+    value = networks.make_value(architecture, inputs, key=jax.random.key(0))
+    arrays = arrays | name_leaves({"value": eqx.filter(value, eqx.is_array)})
+    header = {"kind": "agent", "format": 1, "architecture": fields}
+    header |= {"observation_size": inputs, "num_actions": 4, "origin": {}}
+    save_arrays(directory / "walker.safetensors", arrays, header)
+    return networks.Agent.load(directory / "walker.safetensors")
 
 
 def solve_by_hand() -> networks.Agent:

@@ -51,6 +51,16 @@ def step_cell(arrays: Arrays, cell: str, prefix: str, x: Vector, h: Vector) -> V
         for weight, bias in zip(weights, biases, strict=True)
     ]
     units = range(len(h))
+    if cell == "lstm":
+        half = len(h) // 2
+        h, c = h[:half], h[half:]
+        seen = [
+            [a + b for a, b in zip(gate, apply(matrix, h), strict=True)]
+            for gate, matrix in zip(gates, arrays[prefix + "recurrent_weight"], strict=True)
+        ]
+        i, f, o = ([sigmoid(u) for u in seen[gate]] for gate in (0, 1, 3))
+        c = [f[n] * c[n] + i[n] * seen[2][n].tanh() for n in range(half)]
+        return [o[n] * c[n].tanh() for n in range(half)] + c
     if cell == "bmru":
         n, beta = gates
         alpha = [ball(a) for a in arrays[prefix + "alpha"]]
@@ -91,6 +101,7 @@ def step_policy(
         part = state[number * size : (number + 1) * size]
         hidden = step_cell(arrays, cell, prefix, hidden, part)
         states += hidden
+        hidden = hidden[: size // 2] if cell == "lstm" else hidden
     if architecture["skip"]:
         hidden = relu([a + b for a, b in zip(features, hidden, strict=True)])
     for number in range(len(architecture["head"])):
@@ -140,13 +151,18 @@ def describe(cell: str, state_size: int, **changes: Any) -> dict[str, Any]:
     return {"cell": cell, "state_size": state_size, "num_layers": 1, **plain, **changes}
 
 
-NUM_GATES = {"gru": 3, "brc": 3, "nbrc": 3, "mingru": 2, "bmru": 2}
+def describe_units(cell: str, num_units: int) -> dict[str, Any]:
+    """The same by the number of units, of which an LSTM's have two numbers each."""
+    return describe(cell, 2 * num_units if cell == "lstm" else num_units)
+
+
+NUM_GATES = {"gru": 3, "lstm": 4, "brc": 3, "nbrc": 3, "mingru": 2, "bmru": 2}
 
 
 def draw_cell(
     rng: np.random.Generator, cell: str, inputs: int, size: int, gain: float
 ) -> dict[str, np.ndarray]:
-    """Random weights of one layer."""
+    """Random weights of one layer of so many units."""
     if cell == "hybrid":
         halves = [("cells.0.", "bmru"), ("cells.1.", "mingru")]
         drawn = [(p, draw_cell(rng, kind, inputs, size // 2, gain)) for p, kind in halves]
@@ -157,6 +173,7 @@ def draw_cell(
         "inputs.bias": 0.3 * rng.normal(size=(gates, size)),
     }
     shapes = {"gru": (3, size, size), "nbrc": (2, size, size), "brc": (2, size)}
+    shapes["lstm"] = (4, size, size)
     if cell in shapes:
         arrays["recurrent_weight"] = gain * rng.normal(size=shapes[cell])
     if cell == "bmru":
@@ -171,12 +188,14 @@ def mark_junction(arrays: dict[str, np.ndarray], cell: str) -> None:
         return mark_junction(part, "bmru")
     weight, bias = arrays["inputs.weight"], arrays["inputs.bias"]
     weight[:, 0], bias[:, 0] = 0, 0
-    candidate = 0 if cell == "bmru" else -1
-    weight[candidate, 0, 1], bias[candidate, 0] = 6, -3
+    candidate = {"bmru": 0, "lstm": 2}.get(cell, -1)
     if cell == "bmru":
         arrays["alpha"][0] = 1
+    elif cell == "lstm":
+        bias[:, 0] = [6, -6, 0, 6]
     else:
         bias[:-1, 0] = -6
+    weight[candidate, 0, 1], bias[candidate, 0] = 6, -3
     if "recurrent_weight" in arrays:
         arrays["recurrent_weight"][:, 0] = 0
     return None
@@ -194,7 +213,7 @@ def make_walker(
     inputs = 6 if previous_action else 2
     arrays = draw_cell(rng, cell, inputs, size, gain)
     mark_junction(arrays, cell)
-    return finish_walker(arrays, describe(cell, size), rng.normal(size=size))
+    return finish_walker(arrays, describe_units(cell, size), rng.normal(size=size))
 
 
 def finish_walker(
@@ -220,13 +239,17 @@ def make_latch(cell: str, bias: float = 0.0, feedback: float = 4.0) -> Walker:
     rng = np.random.default_rng(0)
     arrays = {name: np.zeros_like(array) for name, array in draw_cell(rng, cell, 2, 2, 0).items()}
     mark_junction(arrays, cell)
-    arrays["inputs.weight"][-1, 1, 0] = 8
-    if cell == "gru":
+    arrays["inputs.weight"][2, 1, 0] = 8
+    if cell in ("gru", "lstm"):
         arrays["recurrent_weight"][2, 1, 1] = feedback
+    if cell == "gru":
         arrays["inputs.bias"][:2, 1] = [20, -2]
+    elif cell == "lstm":
+        # c <- f c + (1 - f) tanh(feedback tanh(c)), as σ(2) = 1 - σ(-2).
+        arrays["inputs.bias"][:, 1] = [2, -2, 0, 20]
     else:
         arrays["inputs.bias"][0, 1] = np.arctanh(feedback - 1)
-    return finish_walker(arrays, describe(cell, 2), np.array([0, 2.0]), bias)
+    return finish_walker(arrays, describe_units(cell, 2), np.array([0, 2.0]), bias)
 
 
 def make_skipper() -> Walker:

@@ -17,8 +17,9 @@ from remanence.certificates import _contraction as contraction
 from remanence.checker._kernel import UndecidedError
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, Architecture, make_policy, make_value
-from remanence.store import name_leaves, save_arrays
+from remanence.store import name_leaves
 from tests.certificates import high_precision as precise
+from tests.certificates.agents import load_walker
 from tests.certificates.proofs import (
     EVER,
     assert_true,
@@ -29,9 +30,9 @@ from tests.certificates.proofs import (
 )
 
 
-@pytest.mark.parametrize("cell", ["gru", "nbrc", "brc"])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "nbrc", "brc"])
 def test_latch_holds_for_ever(cell: str):
-    walker = precise.make_latch(cell, feedback=4.0 if cell == "gru" else 1.9)
+    walker = precise.make_latch(cell, feedback=4.0 if cell in ("gru", "lstm") else 1.9)
     proof = prove(walker)
     assert proof.optimal == EVER
     assert_true(walker, proof)
@@ -46,7 +47,7 @@ def test_proof_of_an_agent(tmp_path: Path, previous_action: bool):
     arrays["policy.cell.inputs.weight"] = np.concatenate(
         [weight, np.full((3, 2, inputs - 2), 0.25, np.float32)], axis=-1
     )
-    agent = load_walker(tmp_path, (arrays, architecture), inputs)
+    agent = load_walker((arrays, architecture), tmp_path, inputs)
     env, params = envs.make("tmaze", previous_action=previous_action)
     proof = contraction.prove_contraction(agent, env, params)
     assert_true((arrays, architecture), proof, previous_action=previous_action)
@@ -56,16 +57,6 @@ def test_proof_of_an_agent(tmp_path: Path, previous_action: bool):
 def list_lengths(proof: contraction.Contraction, count: int) -> np.ndarray:
     assert proof.optimal is not None, proof.reason
     return proof.optimal.unfold(count)[:count]
-
-
-def load_walker(directory: Path, walker: precise.Walker, inputs: int = 2) -> Agent:
-    arrays, fields = walker
-    value = make_value(Architecture(**fields), inputs, key=jax.random.key(0))
-    arrays = arrays | name_leaves({"value": eqx.filter(value, eqx.is_array)})
-    header = {"kind": "agent", "format": 1, "architecture": fields}
-    header |= {"observation_size": inputs, "num_actions": 4, "origin": {}}
-    save_arrays(directory / "agent.safetensors", arrays, header)
-    return Agent.load(directory / "agent.safetensors")
 
 
 @pytest.mark.parametrize("gate_bias", [-1.0, 2.0, 3.5])
@@ -270,7 +261,7 @@ def test_what_programs_may_take_for_zero_is_not_proved(tmp_path: Path):
         derive_in_kernel(walker, cues)
     # Of these n is 0 for some programs.
     walker = drive(1e-40, 0.0)
-    found = contraction.prove_contraction(load_walker(tmp_path, walker), *envs.make("tmaze"))
+    found = contraction.prove_contraction(load_walker(walker, tmp_path), *envs.make("tmaze"))
     assert "numbers that some programs take for 0" in str(found.reason)
     with pytest.raises(UndecidedError, match="numbers that some programs take for 0"):
         make_kernel(walker)

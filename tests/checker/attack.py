@@ -31,9 +31,8 @@ from remanence.envs import AbstractEnvironment
 from remanence.evaluation import evaluate
 from remanence.networks import Agent, Architecture, make_policy, make_value
 from remanence.portable import PortablePolicy
-from remanence.store import name_leaves, save_arrays
 from tests.certificates import high_precision as precise
-from tests.certificates.agents import CELLS, make_agent
+from tests.certificates.agents import CELLS, load_walker, make_agent
 
 EVERY_LENGTH = {"listed": 1, "period": 1, "runs": [[1, 1]]}
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
@@ -81,7 +80,7 @@ def draw(rng: np.random.Generator, kind: str, directory: Path) -> tuple[Agent, E
         case "walker":
             walker = precise.make_walker(cell, seed, float(rng.uniform(0.5, 5)), 4, previous)
         case "latch":
-            cell = ("gru", "brc", "nbrc")[rng.integers(3)]
+            cell = ("gru", "lstm", "brc", "nbrc")[rng.integers(4)]
             walker = precise.make_latch(cell, near, float(1 + rng.choice([near, 0.9])))
         case "leak":
             # It turns at a length between ten and a million.
@@ -102,7 +101,7 @@ def draw_network(rng: np.random.Generator, cell: str) -> Agent:
     width = 4
     architecture = Architecture(
         cell=cell,
-        state_size=width,
+        state_size=2 * width if cell == "lstm" else width,
         num_layers=int(rng.integers(1, 3)),
         encoder=(width,),
         head=(5,) * int(rng.integers(2)),
@@ -129,17 +128,6 @@ def perturb(rng: np.random.Generator) -> Agent:
         lambda leaf: leaf + size * np.asarray(rng.normal(size=leaf.shape), np.float32), weights
     )
     return dataclasses.replace(agent, policy=eqx.combine(noisy, rest))
-
-
-def load_walker(walker: precise.Walker, directory: Path, inputs: int) -> Agent:
-    """An agent from the arrays of its policy."""
-    arrays, fields = walker
-    value = make_value(Architecture(**fields), inputs, key=jax.random.key(0))
-    arrays = arrays | name_leaves({"value": eqx.filter(value, eqx.is_array)})
-    header = {"kind": "agent", "format": 1, "architecture": fields}
-    header |= {"observation_size": inputs, "num_actions": 4, "origin": {}}
-    save_arrays(directory / "walker.safetensors", arrays, header)
-    return Agent.load(directory / "walker.safetensors")
 
 
 def demand(holds: bool, what: str) -> None:

@@ -12,7 +12,7 @@ from remanence.certificates import LengthSet
 
 Path = tuple[str | int, ...]
 WORDS = (
-    ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid"),
+    ("gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid"),
     ("forgets", "wrong arm", "turns early", "steps back", "stalls at the junction"),
     ("right", "up", "left", "down"),
     ("boxes", "parallelepipeds"),

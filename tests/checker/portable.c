@@ -1,11 +1,11 @@
-/* The portable program in C99: tanh, sigma, and whole agents with a GRU or a minGRU.
+/* The portable program in C99: tanh, sigma, and whole agents with a GRU, an LSTM or a minGRU.
 
-   Usage: portable tanh|sigmoid|gru|mingru < numbers, with REAL either float or double.
+   Usage: portable tanh|sigmoid|gru|lstm|mingru < numbers, with REAL either float or double.
    Numbers are raw and of the type REAL. For a function: its arguments. For a cell: the sizes of
-   inputs and state and the number of steps; input weights (gate, unit, input) and biases (gate,
-   unit); for a GRU recurrent weights (gate, unit, unit); output weights (action, unit) and biases;
+   inputs and units and the number of steps; input weights (gate, unit, input) and biases (gate,
+   unit); but for a minGRU recurrent weights (gate, unit, unit); output weights (action, unit) and biases;
    one observation for each step. Printed are the bits of each result, or after each step those of
-   the state and the action. */
+   the state, of an LSTM h and then c, and the action. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -71,26 +71,32 @@ static REAL blend(REAL z, REAL held, REAL candidate) {
     return kept + taken;
 }
 
-static void run_cell(int is_gru) {
+static void run_cell(int is_gru, int is_lstm) {
     size_t inputs = (size_t)take(), size = (size_t)take(), steps = (size_t)take();
-    size_t gates = is_gru ? 3 : 2;
+    size_t gates = is_gru ? 3 : is_lstm ? 4 : 2;
     REAL *weight = take_many(gates * size * inputs), *bias = take_many(gates * size);
-    REAL *recurrent = take_many(is_gru ? 3 * size * size : 0);
+    REAL *recurrent = take_many(is_gru || is_lstm ? gates * size * size : 0);
     REAL *output = take_many(4 * size), *output_bias = take_many(4);
     REAL *h = calloc(size, sizeof *h), *after = calloc(size, sizeof *after);
+    REAL *c = calloc(size, sizeof *c);
     for (size_t step = 0; step < steps; step++) {
         REAL *seen = take_many(inputs);
         for (size_t unit = 0; unit < size; unit++) {
-            REAL x[3], r[3];
+            REAL x[4], r[4];
             for (size_t gate = 0; gate < gates; gate++) {
                 size_t row = gate * size + unit;
                 x[gate] = dot(weight + row * inputs, seen, inputs) + bias[row];
-                if (is_gru) r[gate] = dot(recurrent + row * size, h, size);
+                if (is_gru || is_lstm) r[gate] = dot(recurrent + row * size, h, size);
             }
             if (is_gru) {
                 REAL reset = sigmoid(x[0] + r[0]), z = sigmoid(x[1] + r[1]);
                 REAL product = reset * r[2];
                 after[unit] = blend(z, h[unit], tanh_portable(x[2] + product));
+            } else if (is_lstm) {
+                REAL kept = sigmoid(x[1] + r[1]) * c[unit];
+                REAL taken = sigmoid(x[0] + r[0]) * tanh_portable(x[2] + r[2]);
+                c[unit] = kept + taken;
+                after[unit] = sigmoid(x[3] + r[3]) * tanh_portable(c[unit]);
             } else {
                 after[unit] = blend(sigmoid(x[0]), h[unit], x[1]);
             }
@@ -103,6 +109,7 @@ static void run_cell(int is_gru) {
             if (action == 0 || logit > most) best = action, most = logit;
         }
         for (size_t unit = 0; unit < size; unit++) print_bits(h[unit]);
+        for (size_t unit = 0; is_lstm && unit < size; unit++) print_bits(c[unit]);
         printf("%d\n", best);
         free(seen);
     }
@@ -110,9 +117,9 @@ static void run_cell(int is_gru) {
 
 int main(int count, char **arguments) {
     if (count != 2) return 2;
-    int is_gru = !strcmp(arguments[1], "gru");
-    if (is_gru || !strcmp(arguments[1], "mingru")) {
-        run_cell(is_gru);
+    int is_gru = !strcmp(arguments[1], "gru"), is_lstm = !strcmp(arguments[1], "lstm");
+    if (is_gru || is_lstm || !strcmp(arguments[1], "mingru")) {
+        run_cell(is_gru, is_lstm);
         return 0;
     }
     int is_tanh = !strcmp(arguments[1], "tanh");

@@ -19,6 +19,7 @@ CELLS = (*precise.NUM_GATES, "hybrid")
 SHAPES = {
     **{cell: precise.describe(cell, 6, head=[5]) for cell in CELLS},
     "deep gru": precise.describe("gru", 4, num_layers=2, encoder=[7]),
+    "deep lstm": precise.describe("lstm", 6, num_layers=2, encoder=[3], head=[4], skip=True),
     "deep brc": precise.describe("brc", 5, num_layers=2),
     "deep nbrc": precise.describe("nbrc", 3, num_layers=4, head=[4, 3]),
     "deep bmru": precise.describe("bmru", 4, num_layers=3, encoder=[5], head=[3]),

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 from remanence import envs
 from remanence.networks import Agent
 from tests.certificates import high_precision as precise
-from tests.certificates.agents import make_agent, solve_by_hand
-from tests.checker.attack import load_walker
+from tests.certificates.agents import load_walker, make_agent, solve_by_hand
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "agents"
 TRAINED = ("gru", "brc", "nbrc", "mingru", "bmru")
 SUBJECTS = (
     *TRAINED,  # every length, and some lengths
     "hybrid",
+    "lstm",
     "for ever",
     "forgets",
     "dithers",
@@ -35,6 +35,8 @@ def make_subject(name: str, directory: Path) -> tuple[Agent, Any, int]:
     match name:
         case "hybrid":
             return load_walker(precise.make_walker("hybrid", 1), directory, 2), env, budget
+        case "lstm":
+            return load_walker(precise.make_latch("lstm"), directory, 2), env, budget
         case "for ever":
             return solve_by_hand(), envs.make("tmaze", time_limit_factor=1), budget
         case "forgets":

@@ -8,8 +8,8 @@ import pytest
 from remanence import checker, envs
 from remanence.certificates import certify
 from tests.certificates import high_precision as precise
-from tests.certificates.agents import make_agent
-from tests.checker.attack import KINDS, Options, attack, load_walker
+from tests.certificates.agents import load_walker, make_agent
+from tests.checker.attack import KINDS, Options, attack, list_forgeries
 
 ENV = envs.make("tmaze")
 
@@ -78,11 +78,24 @@ def test_a_long_cycle_is_followed_round(tmp_path: Path):
     assert check(certificate, agent, tmp_path) == "verified"
 
 
-def test_an_honest_agent_is_certified_for_ever(tmp_path: Path):
-    agent = load_walker(precise.make_latch("gru"), tmp_path, 2)
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_an_honest_agent_is_certified_for_ever(cell, tmp_path: Path):
+    """And whoever says that it is not, or that it fails somewhere, is refuted."""
+    agent = load_walker(precise.make_latch(cell), tmp_path, 2)
     certificate = certify(agent, ENV, budget=2_000)
     assert certificate.contraction.optimal is not None
     assert certificate.contraction.optimal.complete
     assert certificate.portable is not None
     assert certificate.portable.solved.verdict == "every length"
     assert check(certificate, agent, tmp_path) == "verified"
+    honest = certificate.to_json() | {"compiled": None}
+    forgeries = list(list_forgeries(honest))
+    assert {what.split(" ")[0] for what, _ in forgeries} == {
+        "portable.optimal",
+        "portable.solved",
+        "contraction.optimal",
+    }
+    for _, forged in forgeries:
+        (tmp_path / "forged.json").write_text(json.dumps(forged))
+        report = checker.check(tmp_path / "forged.json", tmp_path / "agent.safetensors")
+        assert report.verdict == "refuted"

@@ -15,8 +15,7 @@ from remanence import checker, envs
 from remanence.certificates import certify
 from remanence.networks import Agent
 from tests.certificates import high_precision as precise
-from tests.certificates.agents import solve_by_hand
-from tests.checker.attack import load_walker
+from tests.certificates.agents import load_walker, solve_by_hand
 
 ROOT = Path(__file__).parents[2]
 EVERY = {"listed": 1, "period": 1, "runs": [[1, 1]]}

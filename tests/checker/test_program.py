@@ -120,7 +120,7 @@ def test_curves_are_those_of_c(what: str, dtype: Any, in_c: Any):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("cell", ["gru", "mingru"])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "mingru"])
 def test_agents_are_those_of_c(cell: str, dtype: Any, in_c: Any):
     for seed, size in enumerate((1, 2, 3, 5, 8, 13, 33)):
         rng = np.random.default_rng(seed)
@@ -128,7 +128,7 @@ def test_agents_are_those_of_c(cell: str, dtype: Any, in_c: Any):
         arrays |= {"output.weight": rng.normal(size=(4, size)), "output.bias": rng.normal(size=4)}
         arrays = {name: array.astype(dtype) for name, array in arrays.items()}
         weights = {n if n.startswith("output") else f"cell.{n}": a for n, a in arrays.items()}
-        shape = {**precise.describe(cell, size), "previous_action": False}
+        shape = {**precise.describe_units(cell, size), "previous_action": False}
         program = _program.Program(weights, shape)
         observations = rng.integers(-3, 4, (NUM_STEPS, 2))
         names = ("inputs.weight", "inputs.bias", "recurrent_weight", "output.weight", "output.bias")

@@ -16,6 +16,7 @@ from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, read_origin
 from remanence.store import load_arrays, read_table, save_arrays
 from remanence.training import PPOConfig, RunDirectory
+from remanence.training._learner import Learner
 from remanence.training._run import describe_run
 from tests.certificates.agents import solve_by_hand
 
@@ -37,9 +38,8 @@ def run(tmp_path_factory):
     directory = RunDirectory(tmp_path_factory.mktemp("runs") / "hand")
     agents = {1: solve_by_hand(), 4: forget(solve_by_hand())}
     architecture = agents[1].architecture
-    directory.create(
-        describe_run(envs.describe(*ENV), architecture, PPOConfig(), list(agents), "auto")
-    )
+    learner = Learner(ENV[0], architecture, PPOConfig())
+    directory.create(describe_run(*ENV, learner, list(agents), "auto", {}, None))
     for seed, agent in agents.items():
         directory.save_agent(seed, agent)
     return directory.path
@@ -52,9 +52,10 @@ def test_evaluate_prints_a_table_and_writes_all_episodes(run, capsys, monkeypatc
     assert max(map(len, lines)) <= 80
     assert lines[1].split() == ["1", "bistable"] + ["4.00"] * 6
     assert lines[2].split() == ["4", "monostable"] + ["1.95"] * 6
-    table = read_table(run / "evaluation.parquet")
-    assert set(table["agent"]) == {1, 4}
-    assert set(table["stability"]) == {"bistable", "monostable"}
+    table = read_table(run / "evaluations.parquet")
+    assert set(table["seed"]) == {1, 4}
+    assert set(read_table(run / "stability.parquet")["stability"]) == {"bistable", "monostable"}
+    assert len(read_table(run / "outcomes.parquet")["seed"]) == len(table["seed"]) / 2
     assert table["length"].max() == 10**6
     assert (run / "evaluation.png").stat().st_size > 10_000
 

@@ -98,7 +98,7 @@ def test_all_play_the_same_episode_in_one_environment(capsys):
 def test_demo_plays_every_cell_in_both_environments(capsys):
     main(["demo", "--json"])
     played = [json.loads(line) for line in lines(capsys)]
-    cells = {"optimal", "gru", "brc", "nbrc", "mingru", "bmru", "hybrid"}
+    cells = {"optimal", "gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid"}
     for environment in ("tmaze", "lookup-tree-maze"):
         assert {p["agent"] for p in played if p["environment"] == environment} == cells
 

@@ -53,7 +53,7 @@ def test_cells_that_differ_in_weights_share_a_program():
     assert counts[1:3] == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["gru", "brc", "nbrc", "mingru", "bmru", "hybrid"])
+@pytest.mark.parametrize("name", ["gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid"])
 def test_cells_with_a_bmru_are_not_smooth(name: str):
     cell = cells.make(name, 2, 4, key=jax.random.key(0))
     assert is_smooth(cell) == (name not in ("bmru", "hybrid"))

@@ -8,6 +8,7 @@ import pytest
 
 from remanence import cells
 from remanence._words import seed_from, seeds_from
+from remanence.errors import InvalidOptionError
 from remanence.networks import (
     Architecture,
     count_parameters,
@@ -65,10 +66,11 @@ def reference_run(network, architecture, observations, first):
         small(cell="gru"),
         small(cell="mingru", num_layers=3),
         small(cell="hybrid"),
+        small(cell="lstm", num_layers=2, state_size=8),
         small(cell="bmru", encoder=(), skip=False),
         small(cell="brc", head=(), skip=False),
     ],
-    ids=["gru", "deep mingru", "hybrid", "no encoder", "no head"],
+    ids=["gru", "deep mingru", "hybrid", "deep lstm", "no encoder", "no head"],
 )
 def test_run_is_the_papers_chain_of_layers(architecture):
     # A gain of 1 in the output layer, as the value network has it, so that errors show.
@@ -78,6 +80,13 @@ def test_run_is_the_papers_chain_of_layers(architecture):
     expected_outputs, expected_states = reference_run(network, architecture, observations, first)
     np.testing.assert_allclose(outputs, expected_outputs, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(states, expected_states, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{"encoder": (6,)}, {"cell": "lstm"}])
+def test_a_skip_connection_needs_an_encoder_as_wide_as_the_cell(changes):
+    size = 2 if changes.get("cell") == "lstm" else 4
+    with pytest.raises(InvalidOptionError, match=f"that of the cell's output, {size}"):
+        make_value(small(**changes), OBSERVATION_SIZE, key=KEY)
 
 
 def test_acting_step_by_step_equals_the_run():
@@ -170,13 +179,15 @@ def expected_tmaze_parameters(cell, inputs=2, units=5):
         "nbrc": 3 * (units * inputs + units) + 2 * units * units,
         "mingru": 2 * (units * inputs + units),
         "bmru": 2 * (units * inputs + units) + units,
+        "lstm": 4 * (units * inputs + units * units + units),
     }[cell]
     return recurrent + (units * 20 + 20) + (20 * 10 + 10) + (10 * 4 + 4)
 
 
-@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru"])
+@pytest.mark.parametrize("cell", ["gru", "lstm", "brc", "nbrc", "mingru", "bmru"])
 def test_parameters_are_counted(cell):
-    policy = make_policy(make_architecture("small", cell=cell), 2, 4, key=KEY)
+    architecture = make_architecture("small", cell=cell, state_size=10 if cell == "lstm" else 5)
+    policy = make_policy(architecture, 2, 4, key=KEY)
     counts = count_parameters(policy)
     assert sum(count.size for count in counts) == expected_tmaze_parameters(cell)
     assert counts[-1].path == "output.bias"

@@ -26,7 +26,7 @@ from tests.certificates import proofs
 from tests.certificates.agents import make_agent
 
 NUM_LENGTHS = 120
-CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
+CELLS = ("gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid")
 
 # A proof takes seconds, and so nothing is shrunk.
 phases = (Phase.explicit, Phase.generate)
@@ -52,10 +52,10 @@ def test_random_agents(cell: str, seed: int, gain: float, previous_action: bool)
 
 
 @few
-@given(st.integers(-12, 0), shares, shares)
-def test_gru_near_its_pitchfork(exponent: int, share: float, bias: float):
+@given(st.sampled_from(["gru", "lstm"]), st.integers(-12, 0), shares, shares)
+def test_gated_cells_near_their_pitchfork(cell: str, exponent: int, share: float, bias: float):
     # The state 0 loses its stability where the feedback passes 1.
-    walker = precise.make_latch("gru", bias * 2.0**exponent, 1 + share * 2.0**exponent)
+    walker = precise.make_latch(cell, bias * 2.0**exponent, 1 + share * 2.0**exponent)
     assert_true(walker, prove(walker))
 
 

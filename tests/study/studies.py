@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from remanence.report import find_experiment
 from remanence.store import write_table
 from remanence.study import (
     StudyDirectory,
@@ -14,8 +15,9 @@ from remanence.study import (
     run_study,
 )
 
+PROFILES = find_experiment("tmaze").profiles
 CUES = ("up", "down")
-STORED = ("evaluations", "stability", "certificates", "curves")
+STORED = ("evaluations", "outcomes", "stability", "orbits", "certificates", "curves")
 
 PROFILE = """
 name = "tmaze"
@@ -69,7 +71,7 @@ def write_study(path: Path) -> Path:
             num_rows = len(columns["seed"])
             labels = {name: np.full(num_rows, getattr(job, name)) for name in names}
             arrays = {name: np.array(column) for name, column in columns.items()}
-            write_table(directory.table_path(table, job), labels | arrays)
+            write_table(directory.open_records(job).table_path(table), labels | arrays)
     return path
 
 
@@ -97,6 +99,8 @@ def invent_tables(cell: str) -> dict[str, dict[str, list]]:
             "optimal_span": [7, -2],
             "first_failure": [-1, 1],
             "first_waste": [8, 1],
+            "failure_kind": ["", "forgets"],
+            "waste_kind": ["turns early", "forgets"],
             "merge": [-1, 5],
             **{f"{name}_{cue}": [3, 5] for name in ("transient", "period") for cue in CUES},
         },

@@ -24,10 +24,10 @@ def repair(copy: Path, study, whole: Path) -> list[str]:
     for job in study.jobs:
         assert not find_flaws(directory, job)
         for seed in job.seeds:
-            agent = directory.agent_path(job, seed).relative_to(copy)
+            agent = directory.open_run(job).agent_path(seed).relative_to(copy)
             ours, theirs = load_arrays(copy / agent), load_arrays(whole / agent)
             np.testing.assert_equal(ours, theirs)
-            file = directory.certificate_path(job, seed).relative_to(copy)
+            file = directory.open_records(job).certificate_path(seed).relative_to(copy)
             assert read_json(copy / file) == read_json(whole / file)
     return [line for job in status.jobs.values() for line in job.replaced]
 
@@ -76,7 +76,7 @@ AGENT_FAULTS = {
 @pytest.mark.parametrize("fault", AGENT_FAULTS)
 def test_an_agent_that_cannot_stay_is_made_anew(fault, copy, study, whole):
     break_file, message = AGENT_FAULTS[fault]
-    file = StudyDirectory(copy).agent_path(study.jobs[0], 1)
+    file = StudyDirectory(copy).open_run(study.jobs[0]).agent_path(1)
     break_file(file)
     broken = file.read_bytes()
     (line,) = repair(copy, study, whole)
@@ -88,7 +88,7 @@ def test_an_agent_that_cannot_stay_is_made_anew(fault, copy, study, whole):
 
 def test_from_the_start_if_the_checkpoint_is_damaged_too(copy, study, whole):
     directory = StudyDirectory(copy)
-    flip(directory.agent_path(study.jobs[0], 1))
+    flip(directory.open_run(study.jobs[0]).agent_path(1))
     flip(directory.open_run(study.jobs[0]).checkpoint_path)
     agent, checkpoint = repair(copy, study, whole)
     assert "seed-1.safetensors" in agent
@@ -98,7 +98,7 @@ def test_from_the_start_if_the_checkpoint_is_damaged_too(copy, study, whole):
 @pytest.mark.parametrize("table", ["evaluations", "stability", "certificates", "curves"])
 @pytest.mark.parametrize("fault", ["truncated", "foreign"])
 def test_a_table_that_cannot_stay_is_made_anew(table, fault, copy, study, whole):
-    gru, bmru = (StudyDirectory(copy).table_path(table, job) for job in study.jobs)
+    gru, bmru = (StudyDirectory(copy).open_records(job).table_path(table) for job in study.jobs)
     if fault == "truncated":
         truncate(gru)
     elif table == "curves":
@@ -112,7 +112,7 @@ def test_a_table_that_cannot_stay_is_made_anew(table, fault, copy, study, whole)
 
 
 def test_evaluations_of_other_lengths_are_made_anew(copy, study, whole):
-    file = StudyDirectory(copy).table_path("evaluations", study.jobs[0])
+    file = StudyDirectory(copy).open_records(study.jobs[0]).table_path("evaluations")
     columns = read_table(file)
     write_table(file, columns | {"length": columns["length"] + 1})
     (line,) = repair(copy, study, whole)
@@ -121,14 +121,14 @@ def test_evaluations_of_other_lengths_are_made_anew(copy, study, whole):
 
 @pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000])
 def test_a_certificate_that_is_none_is_made_anew(text, copy, study, whole):
-    StudyDirectory(copy).certificate_path(study.jobs[0], 1).write_text(text)
+    StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(1).write_text(text)
     certificate, table = repair(copy, study, whole)
     assert certificate.startswith("certificates/tmaze-short-gru/seed-1.json: ")
     assert table.startswith("certificates/tmaze-short-gru.parquet: it repeats a certificate")
 
 
 def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
-    file = StudyDirectory(copy).certificate_path(study.jobs[0], 1)
+    file = StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(1)
     found = read_json(file)
     found["compiled"]["cues"][0]["transient"] += 1
     write_json(file, found)
@@ -144,7 +144,7 @@ def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
     ],
 )
 def test_a_certificate_of_something_else_is_made_anew(change, message, copy, study, whole):
-    file = StudyDirectory(copy).certificate_path(study.jobs[0], 1)
+    file = StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(1)
     found = read_json(file)
     change(found)
     write_json(file, found)
@@ -153,7 +153,9 @@ def test_a_certificate_of_something_else_is_made_anew(change, message, copy, stu
 
 
 def test_with_a_certificate_of_other_weights_all_tables_are_made_anew(copy, study, whole):
-    one, other = (StudyDirectory(copy).certificate_path(study.jobs[0], seed) for seed in (1, 2))
+    one, other = (
+        StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(seed) for seed in (1, 2)
+    )
     shutil.copy(other, one)
     certificate, *tables = repair(copy, study, whole)
     assert "this certificate is of another agent's weights" in certificate
@@ -174,7 +176,7 @@ def test_a_lost_description_comes_back_with_the_checkpoint(fault, copy, study, w
         truncate(run.description_path)
     else:
         shutil.copy(other.description_path, run.description_path)
-    agent = StudyDirectory(copy).agent_path(study.jobs[0], 1)
+    agent = StudyDirectory(copy).open_run(study.jobs[0]).agent_path(1)
     before = agent.stat().st_mtime_ns
     (line,) = repair(copy, study, whole)
     assert line.startswith("runs/tmaze-short-gru/run.json: ")
@@ -192,7 +194,7 @@ def test_a_run_without_description_and_checkpoint_begins_anew(copy, study, whole
 
 
 def test_what_is_made_anew_is_told_once(copy, study, capsys):
-    flip(StudyDirectory(copy).agent_path(study.jobs[0], 1))
+    flip(StudyDirectory(copy).open_run(study.jobs[0]).agent_path(1))
     for times in (1, 0):
         with show_study(1) as show:
             run_study(copy, study, open_executor=open_threads, on_change=show)

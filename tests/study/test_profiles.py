@@ -6,16 +6,16 @@ import pytest
 
 from remanence.errors import RemanenceError
 from remanence.study import Study, estimate, list_profiles, load_profile
-from tests.study.studies import PROFILE
+from tests.study.studies import PROFILE, PROFILES
 
 
 def count_agents(study: Study) -> int:
     return sum(len(job.seeds) for job in study.jobs)
 
 
-@pytest.mark.parametrize("profile", list_profiles("tmaze"))
+@pytest.mark.parametrize("profile", list_profiles("tmaze", PROFILES))
 def test_profiles_reach_from_2_to_a_million_and_survive_json(profile):
-    study = load_profile("tmaze", profile)
+    study = load_profile("tmaze", profile, PROFILES)
     assert (study.name, study.profile) == ("tmaze", profile)
     assert study.note
     for job in study.jobs:
@@ -26,7 +26,7 @@ def test_profiles_reach_from_2_to_a_million_and_survive_json(profile):
 
 
 def test_the_paper_s_study_is_the_paper_s():
-    study = load_profile("tmaze", "paper")
+    study = load_profile("tmaze", "paper", PROFILES)
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job in study.jobs:
         seeds.setdefault((job.preset, job.network, job.cell), []).extend(job.seeds)
@@ -44,7 +44,7 @@ def test_the_paper_s_study_is_the_paper_s():
 
 
 def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
-    laptop, paper = (load_profile("tmaze", name) for name in ("laptop", "paper"))
+    laptop, paper = (load_profile("tmaze", name, PROFILES) for name in ("laptop", "paper"))
     small, deep = laptop.jobs[:-1], laptop.jobs[-1]
     assert list(small) == [job for job in paper.jobs if job.network == "tmaze"]
     assert (deep.id, deep.budget) == ("tmaze-short-deep-mingru", 100_000)
@@ -54,13 +54,13 @@ def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
 
 def test_estimates_grow_with_what_is_to_be_done():
     costs = [
-        estimate(load_profile("tmaze", name).jobs, num_cores=2)
+        estimate(load_profile("tmaze", name, PROFILES).jobs, num_cores=2)
         for name in ("smoke", "laptop", "paper")
     ]
     for less, more in itertools.pairwise(costs):
         assert less.seconds < more.seconds
         assert less.disk_bytes < more.disk_bytes
-    job = load_profile("tmaze", "smoke").jobs[0]
+    job = load_profile("tmaze", "smoke", PROFILES).jobs[0]
     small = dataclasses.replace(job, changes={"num_envs": 2})
     assert estimate([small], num_cores=2).seconds < estimate([job], num_cores=2).seconds
     assert estimate([job], num_cores=4).seconds < estimate([job], num_cores=2).seconds
@@ -139,7 +139,7 @@ def test_an_agent_that_two_trainings_share_is_told(tmp_path):
 
 
 def test_models_are_told_apart_by_network_and_cell():
-    job = load_profile("tmaze", "laptop").jobs[-1]
+    job = load_profile("tmaze", "laptop", PROFILES).jobs[-1]
     assert (job.network, job.cell, job.model) == ("deep-mingru", "mingru", "deep-mingru")
     assert dataclasses.replace(job, cell="gru").model == "deep-mingru-gru"
     assert dataclasses.replace(job, network="tmaze").model == "mingru"
@@ -163,5 +163,5 @@ def test_two_jobs_of_one_name_are_told(tmp_path):
 )
 def test_an_unknown_name_is_told(study, profile, message):
     with pytest.raises(RemanenceError) as told:
-        load_profile(study, profile)
+        load_profile(study, profile, PROFILES)
     assert message in str(told.value)

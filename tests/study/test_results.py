@@ -9,7 +9,7 @@ import pytest
 from remanence.errors import StoreError, UnknownNameError
 from remanence.store import read_json, read_table, write_json, write_table
 from remanence.study import StudyDirectory, load_profile, load_results, read_status
-from tests.study.studies import PROFILE, run_here, write_study
+from tests.study.studies import PROFILE, PROFILES, run_here, write_study
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def test_outcomes_are_what_the_two_episodes_say(path):
     study = StudyDirectory(path).read_study()
     expected = set()
     for job in study.jobs:
-        table = read_table(StudyDirectory(path).table_path("evaluations", job))
+        table = read_table(StudyDirectory(path).open_records(job).table_path("evaluations"))
         for seed in job.seeds:
             for length in job.lengths:
                 mine = (table["seed"] == seed) & (table["length"] == length)
@@ -31,23 +31,23 @@ def test_outcomes_are_what_the_two_episodes_say(path):
                 mean = float(np.mean(table["return"][mine]))
                 expected.add((job.cell, seed, length, round(mean, 9), outcome))
     found = load_results(path, "outcomes").fetchall()
-    assert {(r[2], r[3], r[4], round(r[5], 9), r[6]) for r in found} == expected
+    assert {(r[2], r[3], r[4], round(r[5], 9), r[9]) for r in found} == expected
     assert len(found) == len(expected)
-    assert {r[6] for r in found} == {"solved", "random", "timeout"}
+    assert {r[9] for r in found} == {"solved", "random", "timeout"}
 
 
 def test_the_summary_counts_agents(path):
     rows = load_results(path, "summary").fetchall()
     assert rows == [
-        ("tmaze-short", "tmaze", "bmru", 2, 1, 0, 1, 1),
-        ("tmaze-short", "tmaze", "gru", 2, 1, 1, 1, 1),
+        ("tmaze-short", "small", "bmru", 2, 1, 0, 1, 1),
+        ("tmaze-short", "small", "gru", 2, 1, 1, 1, 1),
     ]
 
 
 def test_what_was_not_evaluated_at_100_is_not_said_to_fail_there(tmp_path):
     path = write_study(tmp_path)
     for job in StudyDirectory(path).read_study().jobs:
-        file = StudyDirectory(path).table_path("evaluations", job)
+        file = StudyDirectory(path).open_records(job).table_path("evaluations")
         table = read_table(file)
         write_table(file, {name: column[table["length"] != 100] for name, column in table.items()})
     assert load_results(path, "summary").project("solved_at_100").fetchall() == [(None,)] * 2
@@ -71,7 +71,7 @@ def test_a_table_that_is_not_there_is_told(path, tmp_path):
         load_results(path, "outcome")
     with pytest.raises(StoreError, match="there is no study here"):
         load_results(tmp_path)
-    StudyDirectory(tmp_path).begin(load_profile("tmaze", "smoke"))
+    StudyDirectory(tmp_path).begin(load_profile("tmaze", "smoke", PROFILES))
     with pytest.raises(StoreError, match="no evaluations yet"):
         load_results(tmp_path)
 
@@ -79,7 +79,7 @@ def test_a_table_that_is_not_there_is_told(path, tmp_path):
 def test_a_broken_table_is_named(tmp_path):
     path = write_study(tmp_path)
     directory = StudyDirectory(path)
-    file = directory.table_path("stability", directory.read_study().jobs[0])
+    file = directory.open_records(directory.read_study().jobs[0]).table_path("stability")
     file.write_bytes(b"half of it")
     with pytest.raises(StoreError, match=file.name):
         load_results(path, "stability")
@@ -88,7 +88,7 @@ def test_a_broken_table_is_named(tmp_path):
 def test_a_damaged_table_is_named(tmp_path):
     path = write_study(tmp_path)
     directory = StudyDirectory(path)
-    file = directory.table_path("evaluations", directory.read_study().jobs[0])
+    file = directory.open_records(directory.read_study().jobs[0]).table_path("evaluations")
     whole = file.read_bytes()
     told = []
     for place in range(4, len(whole) // 2, 25):
@@ -105,7 +105,7 @@ def test_tables_of_another_version_are_told(tmp_path):
     path = write_study(tmp_path)
     directory = StudyDirectory(path)
     for job in directory.read_study().jobs:
-        file = directory.table_path("certificates", job)
+        file = directory.open_records(job).table_path("certificates")
         columns = read_table(file)
         del columns["solved_span"]
         write_table(file, columns)

@@ -80,7 +80,7 @@ def test_a_study_from_start_to_end(whole, study):
     assert {row[2] for row in load_results(whole, "stability").fetchall()} == {"gru", "bmru"}
     for job in study.jobs:
         for seed in job.seeds:
-            assert StudyDirectory(whole).certificate_path(job, seed).exists()
+            assert StudyDirectory(whole).open_records(job).certificate_path(seed).exists()
     described = StudyDirectory(whole).read_description()
     assert described["jobs"][0]["id"] == "tmaze-short-gru"
     assert described.keys() >= {"command", "versions", "machine", "python", "started"}
@@ -97,7 +97,7 @@ def test_what_is_done_is_not_done_again(copy, study):
 
 
 def test_lost_curves_come_back(copy, study, whole):
-    curves = StudyDirectory(copy).table_path("curves", study.jobs[0])
+    curves = StudyDirectory(copy).open_run(study.jobs[0]).curves_path
     curves.unlink()
     assert run_here(copy, study).finished
     assert curves.exists()
@@ -106,8 +106,8 @@ def test_lost_curves_come_back(copy, study, whole):
 
 def test_only_what_is_missing_is_done(copy, study, whole):
     gru = study.jobs[0]
-    StudyDirectory(copy).table_path("certificates", gru).unlink()
-    StudyDirectory(copy).certificate_path(gru, 2).unlink()
+    StudyDirectory(copy).open_records(gru).table_path("certificates").unlink()
+    StudyDirectory(copy).open_records(gru).certificate_path(2).unlink()
     before = list_times(copy)
     assert run_here(copy, study).finished
     changed = {name for name, when in list_times(copy).items() if before.get(name) != when}
@@ -120,7 +120,7 @@ def test_only_what_is_missing_is_done(copy, study, whole):
 
 
 def test_a_lost_agent_comes_back(copy, study, whole):
-    agent = StudyDirectory(copy).agent_path(study.jobs[0], 1)
+    agent = StudyDirectory(copy).open_run(study.jobs[0]).agent_path(1)
     agent.unlink()
     assert run_here(copy, study).finished
     ours, theirs = (load_arrays(path)[0] for path in (agent, whole / agent.relative_to(copy)))
@@ -132,8 +132,8 @@ def test_a_lost_agent_comes_back(copy, study, whole):
 def test_a_broken_run_does_not_stop_the_rest(copy, study, whole):
     directory = StudyDirectory(copy)
     for job in study.jobs:
-        directory.table_path("evaluations", job).unlink()
-    agent = directory.agent_path(study.jobs[0], 1)
+        directory.open_records(job).table_path("evaluations").unlink()
+    agent = directory.open_run(study.jobs[0]).agent_path(1)
     agent.unlink()
     # It comes back with the training, which goes on only with the versions that it began with.
     run = directory.open_run(study.jobs[0])
@@ -151,7 +151,7 @@ def test_a_broken_run_does_not_stop_the_rest(copy, study, whole):
 
 @pytest.mark.parametrize("cancelled", [False, True])
 def test_lost_workers_are_replaced(cancelled, copy, study):
-    StudyDirectory(copy).table_path("stability", study.jobs[1]).unlink()
+    StudyDirectory(copy).open_records(study.jobs[1]).table_path("stability").unlink()
     executor = BrokenAtFirst(2, cancelled)
     assert run_study(copy, study, open_executor=executor.open).finished
     assert executor.submitted == ["tmaze-short-bmru"] * 3
@@ -161,7 +161,7 @@ def test_one_deadly_job_does_not_take_others_with_it(copy, study, whole):
     gru, bmru = study.jobs
     directory = StudyDirectory(copy)
     for job in study.jobs:
-        directory.table_path("stability", job).unlink()
+        directory.open_records(job).table_path("stability").unlink()
     submitted = []
 
     class Deadly(Executor):
@@ -186,7 +186,7 @@ def test_one_deadly_job_does_not_take_others_with_it(copy, study, whole):
 
 def test_a_job_at_which_workers_always_die_is_given_up(copy, study):
     for job in study.jobs:
-        StudyDirectory(copy).table_path("stability", job).unlink()
+        StudyDirectory(copy).open_records(job).table_path("stability").unlink()
     executor = BrokenAtFirst(1000)
     status = run_study(copy, study, open_executor=executor.open)
     # Together, then each by itself until it is given up.
@@ -198,7 +198,7 @@ def test_a_job_at_which_workers_always_die_is_given_up(copy, study):
 
 def test_a_runner_is_heard_of_while_its_jobs_wait(copy, study):
     """As in a queue of a cluster, where none of them may run for hours."""
-    StudyDirectory(copy).table_path("stability", study.jobs[1]).unlink()
+    StudyDirectory(copy).open_records(study.jobs[1]).table_path("stability").unlink()
     queue = Queue()
     silences = []
 
@@ -260,7 +260,7 @@ def test_an_error_comes_home_from_a_worker(copy, study):
     lock = StudyDirectory(copy).lock_path(study.jobs[0])
     shutil.rmtree(lock, ignore_errors=True)
     lock.write_text("a file where a directory should be")
-    StudyDirectory(copy).table_path("stability", study.jobs[0]).unlink()
+    StudyDirectory(copy).open_records(study.jobs[0]).table_path("stability").unlink()
     status = run_study(copy, study)
     assert status.list_jobs("failed") == ["tmaze-short-gru"]
     error = status.jobs["tmaze-short-gru"].error or ""

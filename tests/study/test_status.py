@@ -7,9 +7,10 @@ import pytest
 from remanence.study import JobStatus, StudyStatus, estimate_seconds_left, load_profile
 from remanence.study import _status as status_module
 from remanence.study._status import read_job_status, report_life
+from tests.study.studies import PROFILES
 
-STUDY = load_profile("tmaze", "smoke")
-DEEP = dataclasses.replace(STUDY, jobs=load_profile("tmaze", "laptop").jobs[-1:])
+STUDY = load_profile("tmaze", "smoke", PROFILES)
+DEEP = dataclasses.replace(STUDY, jobs=load_profile("tmaze", "laptop", PROFILES).jobs[-1:])
 JOB = STUDY.jobs[0]
 
 

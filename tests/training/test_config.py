@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from remanence.errors import InvalidOptionError, UnknownNameError
-from remanence.training import PRESETS, PPOConfig, change_config, get_preset
+from remanence.training import PPOConfig, change_config, get_preset, presets
 
 
 def test_the_papers_table_for_the_tmaze():
@@ -27,7 +27,7 @@ def test_the_papers_table_for_the_lookup_tree_maze():
 
 
 def test_what_all_trainings_of_the_paper_share():
-    for preset in PRESETS.values():
+    for preset in map(get_preset, presets):
         config = preset.config
         assert (config.policy_learning_rate, config.value_learning_rate) == (0.005, 0.001)
         assert (config.anneal_iterations, config.max_gradient_norm) == (250, 1)

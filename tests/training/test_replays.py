@@ -73,7 +73,7 @@ def own_cells():
     cells.registry.unregister("own")
 
 
-architectures = {
+ARCHITECTURES = {
     **{cell: Architecture(cell=cell, state_size=6) for cell in cells.registry},
     "encoder, skip and layers": make_architecture(
         "deep-mingru", state_size=8, num_layers=2, encoder=(8,), head=(5,)
@@ -193,13 +193,13 @@ def compare_policies(policy, experience, members, prepare):
 
 @pytest.fixture(scope="module")
 def gru_networks():
-    return make_networks(architectures["gru"])
+    return make_networks(ARCHITECTURES["gru"])
 
 
 @pytest.mark.parametrize("replay", REPLAYS)
-@pytest.mark.parametrize("name", architectures)
+@pytest.mark.parametrize("name", ARCHITECTURES)
 def test_losses_and_gradients_are_those_of_sequences(name, replay):
-    networks = make_networks(architectures[name])
+    networks = make_networks(ARCHITECTURES[name])
     metrics = compare_policies(
         networks[0], make_experience(networks), jnp.array([4, 0, 3]), REPLAYS[replay]
     )
@@ -246,7 +246,7 @@ def test_rollouts_of_odd_shapes(gru_networks, changes, replay):
     ],
 )
 def test_large_trees(name, shape):
-    networks = make_networks(architectures[name])
+    networks = make_networks(ARCHITECTURES[name])
     experience = make_experience(networks, **LARGE[shape])
     compare_policies(networks[0], experience, jnp.array([1, 5, 2]), grow)
 

@@ -12,6 +12,7 @@ from remanence.cells._cell import over_axes as over_axes
 from remanence.cells._compositions import Parallel as Parallel
 from remanence.cells._compositions import Stack as Stack
 from remanence.cells._gru import GRU as GRU
+from remanence.cells._lstm import LSTM as LSTM
 from remanence.cells._mingru import MinGRU as MinGRU
 from remanence.cells._registry import list_options as list_options
 from remanence.cells._registry import make as make

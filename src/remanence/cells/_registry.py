@@ -12,6 +12,7 @@ from remanence.cells._brc import BRC, NBRC
 from remanence.cells._cell import AbstractCell
 from remanence.cells._compositions import Parallel
 from remanence.cells._gru import GRU
+from remanence.cells._lstm import LSTM
 from remanence.cells._mingru import MinGRU
 from remanence.cells._weights import check_size
 from remanence.errors import InvalidOptionError
@@ -50,6 +51,7 @@ def make_hybrid(
 
 
 register("gru", GRU)
+register("lstm", LSTM)
 register("brc", BRC)
 register("nbrc", NBRC)
 register("mingru", MinGRU)

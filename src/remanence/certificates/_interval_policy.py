@@ -64,6 +64,26 @@ class GRU(GatedCell):
         return blend(z, h, tanh(x[2] + r * (self.recurrent[2] @ h)))
 
 
+class LSTM(GRU):
+    """Gates i, f, g, o; the state is h, which later layers see, and c."""
+
+    gates = 4
+
+    def __init__(self, weights: Weights):
+        super().__init__(weights)
+        self.output_size = self.state_size
+        self.state_size = 2 * self.output_size
+
+    def update(self, x: Any, h: Any) -> Any:
+        h, c = self.read(h), h[self.output_size :]
+        i, f, g, o = (x[gate] + self.recurrent[gate] @ h for gate in range(4))
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        return concatenate([sigmoid(o) * tanh(c), c])
+
+    def read(self, state: Any) -> Any:
+        return state[: self.output_size]
+
+
 class NBRC(GRU):
     """Gates r, z, n; n = tanh(x + r * h) with r = 1 + tanh(x + W h)."""
 
@@ -157,7 +177,7 @@ class Stack(Composition):
         return self.cells[-1].read(state[self.parts[-1]])
 
 
-CELLS = {"gru": GRU, "brc": BRC, "nbrc": NBRC, "mingru": MinGRU, "bmru": BMRU}
+CELLS = {"gru": GRU, "lstm": LSTM, "brc": BRC, "nbrc": NBRC, "mingru": MinGRU, "bmru": BMRU}
 
 
 def _make_cell(name: str, weights: Weights) -> Any:
@@ -191,6 +211,11 @@ class Policy:
         self.discrete = self.cell.mask()
         self.corridor = self.prepare([0, 0], RIGHT)
         self.junction = self.prepare([0, 1], RIGHT)
+
+    @property
+    def feedforward(self) -> bool:
+        """Whether units see only themselves and layers below, so that boxes do not wrap."""
+        return self.architecture["cell"] in ("mingru", "bmru", "hybrid")
 
     def prepare(self, seen: Sequence[int], previous: int | None = None) -> dict[str, Any]:
         """What the network makes of an observation alone, in floats and in intervals."""

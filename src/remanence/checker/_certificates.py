@@ -19,14 +19,13 @@ from ._fields import (
     text,
     whole,
 )
-from ._kernel import Region
 
 KIND, FORMAT = "remanence certificate", 2
 LARGEST_SIZE, MOST_LAYERS = 4096, 16
 MOST_STEPS, MOST_SETS, MOST_BUDGET, MOST_RUNS = 5_000, 512, 10_000_000, 200_000
 MOST_PORTABLE = 100_000  # steps that are taken again, one by one
 MOST_WORK = 10**9  # operations, about, that a proof may take
-CELLS = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
+CELLS = ("gru", "lstm", "brc", "nbrc", "mingru", "bmru", "hybrid")
 FAILURES = ("forgets", "wrong arm", "turns early", "steps back", "stalls at the junction")
 ACTIONS = ("right", "up", "left", "down")
 
@@ -162,7 +161,7 @@ def claims(program: Mapping[str, Reader], most: int = MOST_BUDGET) -> Reader:
 
 
 def region(value: Any, name: str) -> dict[str, Any]:
-    """A set of states, as numbers; `shape_evidence` makes a region of it."""
+    """A set of states, as numbers; `shape_evidence` makes arrays of it."""
     most = LARGEST_SIZE * MOST_LAYERS
     numbers = several(number, 0, most)
     matrix = several(numbers, 0, most)
@@ -192,7 +191,7 @@ def contraction(value: Any, name: str) -> dict[str, Any]:
 
 
 def shape_evidence(evidence: Mapping[str, Any], discrete: np.ndarray) -> dict[str, Any]:
-    """Evidence with regions of the kernel; components of a BMRU have no radius."""
+    """Evidence with sets as the kernel reads them; components of a BMRU have no radius."""
     sets = evidence["attractor"] or []
     turning = evidence["enclosure"] == "parallelepipeds" or any(it["basis"] for it in sets)
     work = (evidence["steps"] + len(sets)) * len(discrete) ** (3 if turning else 2)
@@ -201,7 +200,7 @@ def shape_evidence(evidence: Mapping[str, Any], discrete: np.ndarray) -> dict[st
     return {**evidence, "attractor": sets}
 
 
-def _shape_region(found: Mapping[str, Any], discrete: np.ndarray) -> Region:
+def _shape_region(found: Mapping[str, Any], discrete: np.ndarray) -> dict[str, Any]:
     size, moving = len(discrete), np.flatnonzero(~discrete)
     demand(len(found["centre"]) == size, f"a centre should have {size} numbers")
     demand(len(found["radius"]) == len(moving), f"a radius should have {len(moving)} numbers")
@@ -214,7 +213,7 @@ def _shape_region(found: Mapping[str, Any], discrete: np.ndarray) -> Region:
             rows = {len(found["basis"]), *map(len, found["basis"])}
             demand(rows <= {len(moving)}, f"a basis should be {len(moving)} x {len(moving)}")
             basis[np.ix_(moving, moving)] = found["basis"]
-    return Region(centre, radius, basis)
+    return {"centre": centre, "radius": radius, "basis": basis}
 
 
 def sizes(value: Any, name: str) -> list[int]:
@@ -241,8 +240,8 @@ def architecture(value: Any, name: str) -> dict[str, Any]:
         dropout=number,
         cell_options=_options,
     )
-    halves = found["cell"] == "hybrid" and found["state_size"] % 2
-    demand(not halves, f"{name}: the state of a hybrid has an even size")
+    halves = found["cell"] in ("hybrid", "lstm") and found["state_size"] % 2
+    demand(not halves, f"{name}: the state of such a cell has an even size")
     return found
 
 

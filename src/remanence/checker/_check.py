@@ -17,7 +17,7 @@ from . import _format1, _lengths
 from ._certificates import FORMAT, read_certificate, shape_evidence
 from ._fields import demand, parse_json, read_bytes
 from ._findings import find
-from ._kernel import NO, UNKNOWN, YES, Policy, UndecidedError, prove
+from ._kernel import Policy, UndecidedError, prove
 from ._orbits import Machine
 from ._program import Program
 from ._weights import find_discrete, hash_policy, read_agent, take_policy
@@ -168,19 +168,27 @@ def derive(policy: Policy, evidence: list[dict[str, Any]]) -> Proof:
     tracks = [prove(policy, cue["cue"], cue) for cue in evidence]
     periods = [max(1, len(cue["attractor"])) for cue in evidence]
     period = math.lcm(*periods)
-    size = max(len(optimal) for optimal, _ in tracks) + period
+    size = max(optimal.shape[1] for optimal, _ in tracks) + period
     if size > _lengths.MOST_LISTED:
         raise UndecidedError(f"a list of more than {_lengths.MOST_LISTED:,} lengths")
+    # What is sure and what is possible, with the last lengths repeated.
     unfold = [
-        [np.concatenate([part, np.resize(part[-count:], size - len(part))]) for part in track]
+        [part[:, _count_round(part.shape[1], count, size)] for part in track]
         for track, count in zip(tracks, periods, strict=True)
     ]
     (one, wrong), (other, also_wrong) = unfold
-    unknown = (one != NO) & (other != NO) & ((one == UNKNOWN) | (other == UNKNOWN))
-    if unknown.any():
-        raise UndecidedError(f"length {int(unknown.argmax()) + 1:,} is not decided")
-    optimal = _lengths.Lengths((one == YES) & (other == YES), period)
-    return Proof(optimal, _lengths.Lengths(wrong | also_wrong, period))
+    surely, possibly = one & other
+    if not np.array_equal(surely, possibly):
+        raise UndecidedError(f"length {int((surely != possibly).argmax()) + 1:,} is not decided")
+    return Proof(
+        _lengths.Lengths(surely, period), _lengths.Lengths((wrong | also_wrong)[0], period)
+    )
+
+
+def _count_round(listed: int, period: int, size: int) -> np.ndarray:
+    """0, 1, ... up to a size, where from `listed` on the last ones are counted again and again."""
+    places = np.arange(size)
+    return np.where(places < listed, places, listed - period + (places - listed) % period)
 
 
 def _check_portable(

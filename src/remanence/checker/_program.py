@@ -81,6 +81,11 @@ def update(cell: str, weights: Mapping[str, np.ndarray], x: list[Any], h: Vector
     if cell == "mingru":
         return mix(sigmoid(x[0]), h, x[1])
     recurrent = weights["recurrent_weight"]
+    if cell == "lstm":
+        h, c = np.split(h, 2)
+        i, f, g, o = (x[gate] + add_up(recurrent[gate] * h) for gate in range(4))
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        return np.append(sigmoid(o) * tanh(c), c)
     if cell == "brc":
         seen = [weight * h for weight in recurrent]
     else:
@@ -118,12 +123,15 @@ class Program:
     def step(self, look: Look, state: Vector) -> tuple[Vector, Vector]:
         """The state after an observation, and the logits."""
         cell, width = self.shape["cell"], self.shape["state_size"]
+        # Of an LSTM's state, h and c, the next layer sees h.
+        outputs = width // 2 if cell == "lstm" else width
         states, seen = [], look[1]
         for number, weights in enumerate(self.layers):
             if number:
-                seen = project(cell, weights, states[-1])
+                seen = project(cell, weights, states[-1][:outputs])
             states.append(update(cell, weights, seen, state[number * width :][:width]))
-        hidden = rectify(look[0] + states[-1]) if self.shape["skip"] else states[-1]
+        hidden = states[-1][:outputs]
+        hidden = rectify(look[0] + hidden) if self.shape["skip"] else hidden
         hidden = self._dense("head", hidden)
         logits = apply(self.weights["output.weight"], self.weights["output.bias"], hidden)
         return np.concatenate(states), logits

@@ -80,6 +80,9 @@ def take_policy(
 def _list_shapes(shape: Mapping[str, Any]) -> Sequence[tuple[str, list[int]]]:
     """Name and shape of each of a policy's arrays."""
     width, inputs = shape["state_size"], 6 if shape["previous_action"] else 2
+    width = (
+        width // 2 if shape["cell"] == "lstm" else width
+    )  # its state is two numbers of each unit
     found, size = [], inputs
     for place, layer in enumerate(shape["encoder"]):
         found += [(f"encoder.{place}.weight", [layer, size]), (f"encoder.{place}.bias", [layer])]
@@ -93,7 +96,7 @@ def _list_shapes(shape: Mapping[str, Any]) -> Sequence[tuple[str, list[int]]]:
         size = layer
     if shape["skip"]:
         last = shape["encoder"][-1] if shape["encoder"] else inputs
-        demand(last == width, "with skip, the encoder's last size should be the state's")
+        demand(last == width, "with skip, the encoder's last size should be the cell's")
     return [*found, ("output.weight", [4, size]), ("output.bias", [4])]
 
 
@@ -101,10 +104,11 @@ def _list_cell(cell: str, prefix: str, width: int, size: int) -> list[tuple[str,
     if cell == "hybrid":
         bmru = _list_cell("bmru", f"{prefix}cells.0.", width // 2, size)
         return bmru + _list_cell("mingru", f"{prefix}cells.1.", width // 2, size)
-    gates = 3 if cell in ("gru", "brc", "nbrc") else 2
+    gates = {"gru": 3, "brc": 3, "nbrc": 3, "lstm": 4}.get(cell, 2)
     found = [(f"{prefix}inputs.weight", [gates, width, size])]
     found.append((f"{prefix}inputs.bias", [gates, width]))
     recurrent = {"gru": [3, width, width], "nbrc": [2, width, width], "brc": [2, width]}
+    recurrent["lstm"] = [4, width, width]
     if cell in recurrent:
         found.append((f"{prefix}recurrent_weight", recurrent[cell]))
     if cell == "bmru":

@@ -63,8 +63,8 @@ def make_player(name: str, environment: AbstractEnvironment, seed: int) -> Playe
         return Player(name, script, sampled=False)
     if not 0 <= seed <= LARGEST_SEED:
         raise InvalidOptionError("seed", seed, f"use a whole number from 0 to {LARGEST_SEED:,}")
-    # Halves need an even number of units; the usual network has five.
-    architecture = Architecture(cell=name, state_size=6 if name == "hybrid" else 5)
+    # The usual network has five units, a hybrid an even number, an LSTM two numbers for each.
+    architecture = Architecture(cell=name, state_size={"hybrid": 6, "lstm": 10}.get(name, 5))
     size, key = environment.observation_size, jax.random.key(seed)
     policy = make_policy(architecture, size, environment.num_actions, key=key)
     agent = Agent(policy, make_value(architecture, size, key=key), architecture)

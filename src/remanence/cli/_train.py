@@ -46,7 +46,7 @@ class Train(Command):
     """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree; or
     the name of a preset or an environment of your own (see --import)."""
     cell: str = "gru"
-    """The recurrent cell: gru, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
+    """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
     """Seeds to train, such as 1-30 or 1,4,7."""
     out: Path | None = None

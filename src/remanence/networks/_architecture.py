@@ -79,11 +79,9 @@ class Architecture:
             raise InvalidOptionError(
                 "dropout", self.dropout, "use a rate from 0 up to, not with, 1"
             )
-        if self.skip and (not self.encoder or self.encoder[-1] != self.state_size):
+        if self.skip and not self.encoder:
             raise InvalidOptionError(
-                "encoder",
-                list(self.encoder),
-                f"with skip, its last size must be the state size, {self.state_size}",
+                "encoder", [], "with skip, give one as wide as the output of the cell"
             )
 
     def to_json(self) -> str:

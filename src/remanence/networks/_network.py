@@ -14,6 +14,7 @@ from remanence._typing import Key, Observation
 from remanence._words import Seed, Seeds, word_at
 from remanence.cells import AbstractCell, Stack, over_axes
 from remanence.cells import make as make_cell
+from remanence.errors import InvalidOptionError
 from remanence.networks._architecture import Architecture
 
 State = Float[Array, " state"]
@@ -167,6 +168,12 @@ def _make_network(
     encoder = _make_dense(derive_key(key, "encoder"), (observation_size, *architecture.encoder))
     encoded_size = architecture.encoder[-1] if architecture.encoder else observation_size
     cell = _make_recurrent(derive_key(key, "cell"), architecture, encoded_size)
+    if architecture.skip and encoded_size != cell.output_size:
+        raise InvalidOptionError(
+            "encoder",
+            list(architecture.encoder),
+            f"with skip, its last size must be that of the cell's output, {cell.output_size}",
+        )
     head = _make_dense(derive_key(key, "head"), (cell.output_size, *architecture.head))
     head_size = architecture.head[-1] if architecture.head else cell.output_size
     return Network(
@@ -186,17 +193,17 @@ def _apply_linear(layer: eqx.nn.Linear, hidden: Features) -> Output:
 
 
 def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> AbstractCell:
-    sizes = [input_size] + [architecture.state_size] * (architecture.num_layers - 1)
-    cells = [
-        make_cell(
-            architecture.cell,
-            size,
-            architecture.state_size,
-            key=derive_key(key, f"layer {number}"),
-            **dict(architecture.cell_options),
+    cells = []
+    for number in range(architecture.num_layers):
+        cells.append(
+            make_cell(
+                architecture.cell,
+                cells[-1].output_size if cells else input_size,
+                architecture.state_size,
+                key=derive_key(key, f"layer {number}"),
+                **dict(architecture.cell_options),
+            )
         )
-        for number, size in enumerate(sizes)
-    ]
     return cells[0] if len(cells) == 1 else Stack(cells)
 
 

@@ -53,6 +53,22 @@ class _GRU(_GatedCell):
         return blend(z, state, tanh(projected[2] + r * seen[2]))
 
 
+class _LSTM(_GRU):
+    def __init__(self, take: Take):
+        super().__init__(take)
+        self.output_size = self.state_size
+        self.state_size = 2 * self.output_size
+
+    def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
+        h, c = self.read(state), state[..., self.output_size :]
+        i, f, g, o = (x + multiply(w, h) for x, w in zip(projected, self.recurrent, strict=True))
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        return np.concatenate([sigmoid(o) * tanh(c), c], axis=-1)
+
+    def read(self, state: np.ndarray) -> np.ndarray:
+        return state[..., : self.output_size]
+
+
 class _NBRC(_GatedCell):
     def __init__(self, take: Take):
         super().__init__(take)
@@ -127,7 +143,7 @@ class _Stack(_Composition):
         return self.cells[-1].read(state[..., self.parts[-1]])
 
 
-_CELLS = {"gru": _GRU, "brc": _BRC, "nbrc": _NBRC, "mingru": _MinGRU, "bmru": _BMRU}
+_CELLS = {"gru": _GRU, "lstm": _LSTM, "brc": _BRC, "nbrc": _NBRC, "mingru": _MinGRU, "bmru": _BMRU}
 PORTABLE_CELLS = (*_CELLS, "hybrid")
 
 

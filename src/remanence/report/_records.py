@@ -130,8 +130,8 @@ def _is_there(entry: RunEntry, table: str) -> bool:
 
 
 def _find_absent(entry: RunEntry) -> list[str]:
-    # What a run keeps only for one figure, older ones do not have.
-    wanted = [table for table in NEEDED if table != "orbits"]
+    # Orbits are kept for figures alone, and older runs do not have them.
+    wanted = [table for table in entry.tables if table in NEEDED and table != "orbits"]
     absent = [table for table in wanted if not _is_there(entry, table)]
     return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,16 @@ from remanence.networks import architectures
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job, name_model
 from remanence.study._records import AgentRecords
-from remanence.training import RunDirectory
+from remanence.study._stages import stages
+from remanence.training import RunDirectory, get_preset
 
 
 @dataclasses.dataclass(frozen=True)
 class RunEntry:
-    """One run: what it is called and what was planned, and where its files are."""
+    """One run: what it is called and what was planned, and where its files are.
+
+    `tables` are those that the plan asks for; of a run without a plan, the curves alone.
+    """
 
     id: str
     preset: str
@@ -29,6 +33,7 @@ class RunEntry:
     seeds: Sequence[int]
     num_iterations: int
     changes: Mapping[str, Any]
+    tables: Sequence[str]
     run: RunDirectory
     records: AgentRecords
 
@@ -39,12 +44,15 @@ class RunEntry:
 
     @functools.cached_property
     def about(self) -> Mapping[str, Any]:
-        """What the run's description says for later readers; each is None where it is unknown."""
-        blank = ("parallelizable", "growth", "trained", "levels")
+        """What the run's description says for later readers; each is None where it is unknown.
+
+        Runs of earlier versions do not say it, nor do studies whose runs were left out of a copy.
+        """
         if not self.run.exists:
-            return dict.fromkeys(blank)
+            return _find_out(self.cell, lambda: get_preset(self.preset).make_environment())
         found = self.run.read_description()
-        return found["about"] if "about" in found else _find_out(found["what"])
+        described = found["what"]["environment"]
+        return found.get("about") or _find_out(self.cell, lambda: envs.restore(described))
 
 
 def list_entries(path: str | Path) -> list[RunEntry]:
@@ -68,6 +76,7 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
+        tables=("curves", *(table for name in job.stages for table in stages[name].tables)),
         run=directory.open_run(job),
         records=directory.open_records(job),
     )
@@ -84,21 +93,23 @@ def _describe_run(run: RunDirectory) -> RunEntry:
         seeds=what["seeds"],
         num_iterations=what["config"]["num_iterations"],
         changes={},
+        tables=("curves",),
         run=run,
         records=AgentRecords(run.path),
     )
 
 
-def _find_out(what: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for a run of an earlier version, as far as its parts are known here."""
+def _find_out(
+    cell: str, make_environment: Callable[[], tuple[envs.AbstractEnvironment, Any]]
+) -> dict[str, Any]:
+    """What a run is about, as far as its cell and its environment are known here."""
     found: dict[str, Any] = dict.fromkeys(("parallelizable", "growth", "trained", "levels"))
-    name = what["architecture"]["cell"]
-    if name in cells.registry:
+    if cell in cells.registry:
         # Of the cell only its type matters, so its weights are not drawn.
-        cell = eqx.filter_eval_shape(cells.make, name, 2, 2, key=jax.random.key(0))
-        found["parallelizable"] = cell.linear
+        shapes = eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0))
+        found["parallelizable"] = shapes.linear
     try:
-        environment, params = envs.restore(what["environment"])
+        environment, params = make_environment()
     except RemanenceError:
         return found
     growth = environment.growth
