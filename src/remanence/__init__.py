@@ -51,8 +51,6 @@ __all__ = [
 
 if importlib.util.find_spec("gymnasium") is not None:
     importlib.import_module("remanence._gymnasium_plugin")
-# Papers make their experiments known, which are loaded when they are asked for.
-importlib.import_module("remanence.papers")
 
 
 def __getattr__(name: str) -> Any:

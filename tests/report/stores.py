@@ -1,15 +1,10 @@
 """A small study on disk, made by hand: four jobs of six agents whose behaviour is known."""
 
-import functools
-import shutil
 from pathlib import Path
 
 import numpy as np
 
-from remanence import envs
-from remanence.networks import Agent
 from remanence.store import write_json, write_table
-from tests.certificates.agents import make_agent
 
 SEEDS = [1, 2, 3, 4, 5, 6]
 LENGTHS = [2, 3, 30, 100, 1000]
@@ -29,8 +24,23 @@ def reach(preset: str, cell: str, seed: int) -> tuple[int, float]:
     return (low, np.inf) if remembers(cell, seed) else (1, 50)
 
 
+ABOUT = {
+    "growth": {"name": "length", "label": "length"},
+    "levels": {"optimal": 4.0, "random decision": 1.95},
+}
+TRAINED = {"tmaze-short": [1, 3], "tmaze-long": [100, 100]}
+
+
+def write_run(path: Path, preset: str, cell: str) -> None:
+    """What a run says of itself to later readers."""
+    parallelizable = cell in ("mingru", "bmru")
+    about = {**ABOUT, "trained": TRAINED[preset], "parallelizable": parallelizable}
+    what = {"environment": {}, "architecture": {}, "config": {}, "seeds": SEEDS}
+    write_json(path / "run.json", {"format": 1, "what": what, "about": about, "versions": {}})
+
+
 def write_study(path: Path, presets: tuple[str, ...] = PRESETS) -> Path:
-    """Write plan, tables, certificates and one job's agents."""
+    """Write plan, tables and certificates."""
     for job in begin_study(path, presets):
         _write_job(path, job)
     return path
@@ -59,32 +69,25 @@ def begin_study(path: Path, presets: tuple[str, ...] = PRESETS) -> list[dict]:
 
 def _write_job(path: Path, job: dict) -> None:
     name, preset, cell = job["id"], job["preset"], job["cell"]
-    write_table(path / "evaluations" / f"{name}.parquet", _list_episodes(preset, cell))
+    run = path / "runs" / name
+    write_run(run, preset, cell)
+    write_table(run / "evaluations.parquet", _list_episodes(preset, cell))
     kinds = np.array(["bistable" if remembers(cell, it) else "monostable" for it in SEEDS])
     vaa = np.where(kinds == "bistable", 1.0, 0.5)
     columns = {"seed": np.array(SEEDS), "vaa": vaa, "vaa_limit": vaa, "stability": kinds}
-    write_table(path / "stability" / f"{name}.parquet", columns)
+    write_table(run / "stability.parquet", columns)
     spans = [reach(preset, cell, seed) for seed in SEEDS]
     verdicts = ["every length" if span == (1, np.inf) else "some lengths" for span in spans]
     transients = np.array([1 if cell == "bmru" else 10 * seed for seed in SEEDS])
     columns = {"seed": np.array(SEEDS), "solved": np.array(verdicts), "optimal": np.array(verdicts)}
     columns |= {"transient_up": transients, "transient_down": transients}
-    write_table(path / "certificates" / f"{name}.parquet", columns)
+    columns |= {"solved_span": np.array([high for _, high in spans])}
+    write_table(run / "certificates.parquet", columns)
     for seed, span in zip(SEEDS, spans, strict=True):
-        write_json(path / "certificates" / name / f"seed-{seed}.json", _certify(*span))
-    write_table(path / "runs" / name / "curves.parquet", _list_curve())
-    if cell == "gru":
-        origin = {"environment": envs.describe(*envs.make("tmaze"))}
-        home = path / "runs" / name / "agents"
-        _make_agent().save(home / "seed-1.safetensors", origin)
-        for seed in SEEDS[1:]:
-            shutil.copy(home / "seed-1.safetensors", home / f"seed-{seed}.safetensors")
+        write_json(run / "certificates" / f"seed-{seed}.json", _certify(*span))
+    write_table(run / "curves.parquet", _list_curve())
+    write_table(run / "orbits.parquet", _list_orbits())
     write_json(path / "status" / f"{name}.json", {"state": "done", "seconds": 60.0})
-
-
-@functools.cache
-def _make_agent() -> Agent:
-    return make_agent("gru")
 
 
 def _list_episodes(preset: str, cell: str) -> dict[str, np.ndarray]:
@@ -107,10 +110,19 @@ def _certify(low: int, high: float) -> dict:
         lengths = {"listed": int(high) + 1, "period": 1, "runs": [[low, int(high)]]}
     failure = None if (low, high) == (1, np.inf) else {"kind": "forgets", "length": int(low)}
     cues = [{"cue": goal, "transient": 3, "period": 1} for goal in (-1, 1)]
-    compiled = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None}
+    compiled = {"solved": lengths, "optimal": lengths, "cues": cues, "merge": None, "distance": 0.5}
     compiled |= {"failures": {"solved": failure, "optimal": failure}}
     kind = {"kind": "remanence certificate", "format": 2}
     return kind | {"compiled": compiled, "portable": None, "contraction": {"optimal": lengths}}
+
+
+def _list_orbits() -> dict[str, np.ndarray]:
+    """Ten steps of two units after either cue; the states begin with the seed."""
+    shape = (len(SEEDS), 2, 10, 2)
+    seeds, cues, steps, units = (index.ravel() for index in np.indices(shape))
+    states = np.array(SEEDS)[seeds] + np.where(cues == 0, 1, -1) * steps / 100
+    columns = {"seed": np.array(SEEDS)[seeds], "cue": cues, "step": steps, "unit": units}
+    return columns | {"state": states}
 
 
 def _list_curve() -> dict[str, np.ndarray]:

@@ -85,10 +85,7 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     assert outside == []
     assert not re.search(r"url\(|@import|<script|<link", text)
     images = [it for it in page.references if it.startswith("data:")]
-    # Nobody has recorded orbits in this study.
-    assert "There are no states in this study." in page.text
-    drawn = [name for name in few_figures if name != "transients"]
-    assert len(images) == len(drawn)
+    assert len(images) == len(few_figures)
     for image in images:
         svg = ElementTree.fromstring(base64.b64decode(image.partition(",")[2]))
         assert svg.tag.endswith("svg")
@@ -97,7 +94,7 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     assert "remanence reproduce <tmaze>" in page.text
     assert text.count("<td>every length</td>") == 2 * (4 + 6 + 6)
     assert sorted(it.name for it in (report.path.parent / "figures").iterdir()) == sorted(
-        f"{name}.{suffix}" for name in drawn for suffix in ("png", "svg")
+        f"{name}.{suffix}" for name in few_figures for suffix in ("png", "svg")
     )
     listed = (report.path.parent / "claims.md").read_text().splitlines()[2:]
     assert len(listed) == len(CLAIMS)
@@ -140,25 +137,36 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     failed = {"state": "failed", "stage": "training", "error": error}
     write_json(study / "status" / "tmaze-long-bmru.json", failed)
     for table in ("evaluations", "stability", "certificates"):
-        (study / table / "tmaze-long-bmru.parquet").unlink()
-    (study / "evaluations" / "tmaze-short-bmru.parquet").write_bytes(b"torn")
+        (study / "runs" / "tmaze-long-bmru" / f"{table}.parquet").unlink()
+    shutil.rmtree(study / "runs" / "tmaze-long-bmru" / "certificates")
+    (study / "runs" / "tmaze-short-bmru" / "evaluations.parquet").write_bytes(b"torn")
     report = write_report(study)
     page = Page(report.path.read_text())
     assert page.open == []
     assert "tmaze-long-bmru failed." in page.text
     assert "MemoryError: no room" in page.text
-    assert "tmaze-long-bmru: no evaluations, no stability, no certificates." in page.text
+    absent = "tmaze-long-bmru: no evaluations, no outcomes, no stability, no certificates."
+    assert absent in page.text
     assert "tmaze-short-bmru: no evaluations (" in page.text
     assert "There are no parallelizable outcomes in this study." in page.text
     # What the GRUs do is still there, and learning curves of all four jobs.
-    assert sum(it.startswith("data:") for it in page.references) == 4
+    assert sum(it.startswith("data:") for it in page.references) == 5
+
+
+def test_an_older_study_has_no_orbits_and_says_so(study, monkeypatch):
+    keep_figures(monkeypatch, {"transients": FIGURES["transients"]})
+    for file in study.rglob("orbits.parquet"):
+        file.unlink()
+    report = write_report(study)
+    assert report.problems == ()
+    assert "There are no states in this study." in report.path.read_text()
 
 
 def test_what_is_not_settled_is_told(study, one_figure):
-    path = study / "stability" / "tmaze-short-gru.parquet"
+    path = study / "runs" / "tmaze-short-gru" / "stability.parquet"
     changed = {"vaa": np.ones(len(SEEDS)), "vaa_limit": np.where(np.array(SEEDS) == 1, 0.5, np.nan)}
     write_table(path, read_table(path) | changed)
-    path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
+    path = study / "runs" / "tmaze-short-gru" / "certificates" / "seed-1.json"
     certificate = read_json(path)
     certificate["compiled"] |= {"solved": None, "optimal": None}
     certificate["compiled"]["cues"][0]["transient"] = None
@@ -203,4 +211,4 @@ def test_command_refuses_what_is_no_study(tmp_path, capsys):
     with pytest.raises(SystemExit) as refused:
         main(["report", str(tmp_path)])
     assert refused.value.code == 2
-    assert "there is no study here" in " ".join(capsys.readouterr().err.split())
+    assert "there is neither a study nor a run here" in " ".join(capsys.readouterr().err.split())

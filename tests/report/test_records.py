@@ -34,23 +34,24 @@ def test_iterations_without_a_return_are_left_out(study):
 
 
 def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
-    (study / "evaluations" / "tmaze-short-gru.parquet").unlink()
-    (study / "stability" / "tmaze-short-gru.parquet").write_bytes(b"PAR1 and then nothing")
-    (study / "certificates" / "tmaze-short-bmru" / "seed-2.json").write_text("{")
+    (study / "runs" / "tmaze-short-gru" / "evaluations.parquet").unlink()
+    (study / "runs" / "tmaze-short-gru" / "stability.parquet").write_bytes(b"PAR1 and then nothing")
+    (study / "runs" / "tmaze-short-bmru" / "certificates" / "seed-2.json").write_text("{")
     records = read_records(study)
     assert set(records.tables["evaluations"]["model"]) == {"bmru"}
     assert set(records.tables["stability"]["model"]) == {"bmru"}
     assert ("tmaze-short-bmru", 2) not in records.certificates
     absent, broken, certificate = records.problems
     assert absent == "tmaze-short-gru: no evaluations, no outcomes."
-    assert broken.startswith("tmaze-short-gru: no stability (stability/tmaze-short-gru.parquet: ")
+    where = "runs/tmaze-short-gru/stability.parquet"
+    assert broken.startswith(f"tmaze-short-gru: no stability ({where}: ")
     assert certificate.startswith("tmaze-short-bmru: no certificate of seed 2")
     # A report travels; where its study lay on somebody's disk does not matter.
     assert not any(str(study) in problem for problem in records.problems)
 
 
 def test_what_is_well_formed_and_wrong_is_named(study):
-    path = study / "certificates" / "tmaze-short-bmru" / "seed-2.json"
+    path = study / "runs" / "tmaze-short-bmru" / "certificates" / "seed-2.json"
     whole = read_json(path)
     parts = [
         ("contraction",),
@@ -90,10 +91,11 @@ def test_a_status_that_says_nothing_is_one_of_a_job_that_waits(study):
     ],
 )
 def test_a_column_of_something_else_is_named(study, table, column):
-    path = study / table / "tmaze-short-gru.parquet"
+    path = study / "runs" / "tmaze-short-gru" / f"{table}.parquet"
     columns = read_table(path)
     write_table(path, columns | {column: np.full(len(columns[column]), "word")})
-    (problem,) = read_records(study).problems
+    # Of evaluations that cannot be read there are no outcomes either.
+    problem, *_ = read_records(study).problems
     assert f"has something else in its column '{column}'" in problem
 
 
@@ -109,14 +111,14 @@ def test_a_training_that_has_not_come_to_its_end_is_named(study):
 
 
 def test_seeds_that_a_table_lacks_are_named(study):
-    path = study / "stability" / "tmaze-short-gru.parquet"
+    path = study / "runs" / "tmaze-short-gru" / "stability.parquet"
     table = read_table(path)
     write_table(path, {name: column[2:].astype(column.dtype) for name, column in table.items()})
     assert read_records(study).problems == ("tmaze-short-gru: nothing in stability of seed 1, 2.",)
 
 
 def test_a_table_without_a_needed_column_is_named(study):
-    path = study / "stability" / "tmaze-short-gru.parquet"
+    path = study / "runs" / "tmaze-short-gru" / "stability.parquet"
     ones = np.ones(len(SEEDS))
     write_table(path, {"seed": np.array(SEEDS), "vaa": ones, "vaa_limit": ones})
     (problem,) = read_records(study).problems
@@ -124,7 +126,7 @@ def test_a_table_without_a_needed_column_is_named(study):
 
 
 def test_a_study_that_is_none_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="neither a study nor a run"):
+    with pytest.raises(StoreError, match="there is neither a study nor a run here"):
         read_records(tmp_path)
     write_json(tmp_path / "study.json", {"format": 99, "jobs": []})
     with pytest.raises(StoreError, match="not a study"):

@@ -103,9 +103,10 @@ def _say_reach(tables: Tables) -> str:
     sizes = outcomes[growth["name"].item()]
     furthest = keep_rows(outcomes, sizes == sizes.max())
     solved = say_count(furthest, "outcome", "solved")
+    # Without its unit, which is in brackets.
+    label = growth["label"].item().partition(" (")[0]
     return (
-        f"At the furthest that was evaluated ({growth['label'].item()}: {sizes.max():,}), "
-        f"{solved} solve the task."
+        f"At the furthest that was evaluated ({label}: {sizes.max():,}), {solved} solve the task."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from remanence.certificates import read_certificate
 from remanence.report import IDENTITY, Records, read_records
 from remanence.store import read_table, write_json
+from tests.report.stores import write_run
 
 RESULTS = Path(__file__).parents[4] / "docs" / "results" / "tmaze"
 NUMBERS = ("seed", "vaa", "vaa_limit", "transient_up", "transient_down")
@@ -55,6 +56,8 @@ def _write_plan(path: Path) -> list[dict]:
     ]
     plan = {"format": 1, "name": "tmaze", "profile": "laptop", "note": "", "jobs": jobs}
     write_json(path / "study.json", plan)
+    for job in jobs:
+        write_run(path / "runs" / str(job["id"]), job["preset"], job["cell"])
     return jobs
 
 

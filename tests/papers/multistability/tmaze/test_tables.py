@@ -74,7 +74,7 @@ def test_certificates_tell_who_lasts_from_length_two_on_and_who_has_learned(
     tmp_path, listed, runs, lasting, learned
 ):
     study = write_study(tmp_path)
-    path = study / "certificates" / "tmaze-short-gru" / "seed-1.json"
+    path = study / "runs" / "tmaze-short-gru" / "certificates" / "seed-1.json"
     found = read_json(path)
     found["compiled"]["solved"] = {"listed": listed, "period": 1, "runs": runs}
     write_json(path, found)
@@ -85,7 +85,7 @@ def test_certificates_tell_who_lasts_from_length_two_on_and_who_has_learned(
 
 def test_failures_between_the_evaluated_lengths_count(tmp_path):
     study = write_study(tmp_path)
-    path = study / "certificates" / "tmaze-long-bmru" / "seed-1.json"
+    path = study / "runs" / "tmaze-long-bmru" / "certificates" / "seed-1.json"
     found = read_json(path)
     found["compiled"]["solved"] = {"listed": 76, "period": 1, "runs": [[1, 73], [76, 76]]}
     write_json(path, found)
@@ -97,7 +97,7 @@ def test_failures_between_the_evaluated_lengths_count(tmp_path):
 @pytest.mark.parametrize(("cell", "lasting"), [("bmru", ""), ("gru", "no")])
 def test_without_a_certificate_only_failures_are_known(tmp_path, cell, lasting):
     study = write_study(tmp_path)
-    path = study / "certificates" / f"tmaze-long-{cell}" / "seed-6.json"
+    path = study / "runs" / f"tmaze-long-{cell}" / "certificates" / "seed-6.json"
     found = read_json(path)
     found["compiled"]["solved"] = None
     write_json(path, found)
@@ -120,7 +120,7 @@ def test_lengths_are_those_of_the_certificates(tables):
 
 def test_what_is_known_of_an_undecided_agent_is_kept(tmp_path):
     study = write_study(tmp_path)
-    path = study / "certificates" / "tmaze-short-gru" / "seed-6.json"
+    path = study / "runs" / "tmaze-short-gru" / "certificates" / "seed-6.json"
     found = read_json(path)
     found["compiled"]["solved"] = None
     write_json(path, found)
