@@ -19,6 +19,7 @@ import numpy as np
 
 from remanence import envs
 from remanence.certificates import hash_policy, read_certificate
+from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import read_about, read_table, write_table
 from remanence.study._older import derive_outcomes, find_older_table, modernize
@@ -76,11 +77,15 @@ class AgentRecords:
 
     def read(self, table: str) -> Columns:
         """A table, with the columns that the present version gives it."""
-        if table == "outcomes" and not self.has(table):
-            return derive_outcomes(self.read("evaluations"))
-        if table == "certificates" and not self.has(table):
-            return self.tabulate_certificates(self.list_certified())
-        return modernize(table, read_table(self.table_path(table)))
+        try:
+            if table == "outcomes" and not self.has(table):
+                return derive_outcomes(self.read("evaluations"))
+            if table == "certificates" and not self.has(table):
+                return self.tabulate_certificates(self.list_certified())
+            return modernize(table, read_table(self.table_path(table)))
+        except (LookupError, TypeError, ValueError) as error:
+            problem = f"its columns are not those of this version ({error!r})"
+            raise StoreError(self.table_path(table), problem, "make it anew") from error
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
