@@ -150,7 +150,12 @@ def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
 
 
 def count_cores() -> int:
-    """The cores that this process may use, which a scheduler may have made fewer than there are."""
+    """The cores that this process may use, which a scheduler may have made fewer than there are.
+
+    >>> from remanence import training
+    >>> training.count_cores() >= 1
+    True
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
