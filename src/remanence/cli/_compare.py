@@ -47,8 +47,10 @@ class Compare(Command):
             return
         console.print(_tabulate(rows))
         console.print(
-            "\nMean returns, at the end of training and at values of what grows; how many agents\n"
-            "are multistable, and are certified for every length. Blank: not found out yet.",
+            "\nReturns are means over agents, at the end of training and when evaluated. "
+            "`multistable` and `every length` count agents: those whose memory has more than one "
+            "stable state, and those that are certified to act right at every length. Where there "
+            "is nothing, run `remanence evaluate` or `remanence certify`.",
             highlight=False,
         )
 

@@ -152,12 +152,16 @@ def _show(
 
 def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     environment, params = group.env
-    kind = "exact, every cue" if evaluation.exact else "mean of episodes with its 95% interval"
+    kind = (
+        "exact, and a mean over all cues"
+        if evaluation.exact
+        else "the mean of all episodes, with its 95% interval"
+    )
     levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
-        f"\nReturn against the {_label(environment)} ({kind}).\n"
+        f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
         f"To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
-        f"the curves in {out / 'evaluation.png'}."
+        f"the curves are in {out / 'evaluation.png'}."
     )
