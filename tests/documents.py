@@ -76,7 +76,7 @@ def _run(line: str) -> str:
 def _enter_directory() -> Iterator[None]:
     os.environ.update(COLUMNS="80", NO_COLOR="1")
     with tempfile.TemporaryDirectory() as directory:
-        found_out = shutil.ignore_patterns("certificates*", "evaluation*", "o*.parquet", "s*.parquet")
+        found_out = shutil.ignore_patterns("certificates*", "evaluation*", "[os]*.parquet")
         shutil.copytree(ROOT / "examples", Path(directory) / "examples", ignore=found_out)
         with contextlib.chdir(directory):
             yield

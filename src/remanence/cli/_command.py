@@ -2,12 +2,14 @@
 
 import abc
 import dataclasses
+import shlex
 from typing import Annotated
 
 import tyro
 from rich.console import Console
 
 from remanence._plugins import import_code
+from remanence.cli._options import name_program
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,11 @@ class Command(abc.ABC):
     @abc.abstractmethod
     def run(self, console: Console) -> None:
         """Do it, and print what came out."""
+
+    def propose(self, *words: object) -> str:
+        """A command to run after this one, with what it has to import, as it can be typed."""
+        imports = [word for source in self.imports for word in ("--import", source)]
+        return shlex.join([*name_program(), *map(str, words), *imports])
 
     def execute(self, console: Console) -> None:
         """Import what was asked for, and run."""

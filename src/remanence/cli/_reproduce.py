@@ -84,7 +84,15 @@ class Reproduce(Command):
             print(json.dumps({"out": str(out), **_to_json(status)}))
         else:
             _print_end(console, out, status)
+            if status.list_jobs("done"):
+                console.print(self._propose(out), highlight=False, markup=False, soft_wrap=True)
         sys.exit(0 if status.finished else 1)
+
+    def _propose(self, out: Path) -> str:
+        return (
+            f"To write a page about it:  {self.propose('report', out)}\n"
+            f"To look at its tables:     {self.propose('results', out)}"
+        )
 
 
 def load_study(name: str, profile: str) -> Study:
@@ -201,10 +209,10 @@ def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
         if status.study.note:
             console.print(f"\n{status.study.note}", highlight=False, markup=False)
     _print_errors(console, status)
-    where = f"The study is in {out}; look at it with `remanence results {out}`."
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
     console.print(
-        f"{len(done)} of {len(status.jobs)} jobs done{failures}. {where}",
+        f"\n{len(done)} of {len(status.jobs)} jobs done{failures}. The study is in {out}.",
         highlight=False,
         markup=False,
+        soft_wrap=True,
     )

@@ -19,7 +19,7 @@ from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
 from remanence.cli._command import Command
-from remanence.cli._options import parse_options, parse_seeds, read_command
+from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
@@ -101,9 +101,21 @@ class Train(Command):
             print(json.dumps(summary, allow_nan=False))
         else:
             console.print(_tabulate(training))
-            console.print(_describe(training, out), highlight=False)
+            told = self._describe(training, out)
+            console.print(told, highlight=False, markup=False, soft_wrap=True)
             if self.profile:
                 console.print(show_profile(training.seconds))
+
+    def _describe(self, training: Training, out: Path) -> str:
+        iterations = len(training.curves["return"])
+        if training.finished:
+            return (
+                f"\nFinished after {iterations} iterations. The run is in {out}.\n"
+                f"To see how far these memories reach:  {self.propose('evaluate', out)}"
+            )
+        words = [word for word in sys.argv[1:] if word != "--resume"]
+        command = shlex.join([*name_program(), *words[:2], "--resume", *words[2:]])
+        return f"\nStopped after {iterations} iterations. To go on:\n{command}"
 
     def _log(self, seeds: list[int]) -> Any:
         if self.tensorboard is None:
@@ -188,12 +200,3 @@ def _tabulate(training: Training) -> Table:
         numbers = [f"{_last(training, metric)[i]:.3g}" for metric in columns.values()]
         table.add_row(str(seed), *numbers)
     return table
-
-
-def _describe(training: Training, out: Path) -> str:
-    iterations = len(training.curves["return"])
-    if training.finished:
-        return f"\nFinished after {iterations} iterations. The run is in {out}."
-    words = [word for word in sys.argv[1:] if word != "--resume"]
-    command = shlex.join(["remanence", *words[:2], "--resume", *words[2:]])
-    return f"\nStopped after {iterations} iterations. To go on:\n{command}"
