@@ -20,8 +20,7 @@ class Command(abc.ABC):
         tyro.conf.UseAppendAction[tuple[str, ...]],
         tyro.conf.arg(name="import", metavar="FILE|MODULE"),
     ] = ()
-    """First import this Python file or module, which registers cells, tasks or experiments of your
-    own; can be given more than once."""
+    """Import this Python file or module first, which registers something of your own."""
 
     @abc.abstractmethod
     def run(self, console: Console) -> None:

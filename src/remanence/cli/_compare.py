@@ -21,8 +21,8 @@ from remanence.study import RunEntry, list_entries
 class Compare(Command):
     """Set runs beside each other: how well they learned, what they remember, how far that reaches.
 
-    Takes runs and studies, of which every run is taken. What was not found out about a run yet
-    (`remanence evaluate`, `remanence certify`) is left blank.
+    A study stands for all of its runs. What `remanence evaluate` or `remanence certify` has not
+    found out yet is left blank.
 
     Example: remanence compare runs/gru runs/bmru
     """

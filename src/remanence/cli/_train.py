@@ -37,14 +37,17 @@ from remanence.training import (
 
 @dataclasses.dataclass(frozen=True)
 class Train(Command):
-    """Train agents by recurrent PPO, one for each seed, all in one program.
+    """Train agents by recurrent PPO, one for each seed.
+
+    The presets are the paper's trainings; the name of an environment stands for a training on it
+    with default numbers. Ctrl-C stops after the iteration under way, and --resume goes on from
+    there. Writes run.json, curves.parquet, checkpoint.safetensors and agents/seed-N.safetensors.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
 
     preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
-    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree; or
-    the name of a preset or an environment of your own (see --import)."""
+    """tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree, or your own (--import)."""
     cell: str = "gru"
     """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
@@ -52,15 +55,15 @@ class Train(Command):
     out: Path | None = None
     """Where to write the run; runs/PRESET-CELL if not given."""
     resume: bool = False
-    """Go on with the run in that directory, which was stopped or killed."""
+    """Go on with the run in --out, which was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Any number of the preset: num_iterations=60, discount=0.99, length=1:5, state_size=8."""
+    """Change numbers of the preset: num_iterations=60 discount=0.99 length=1:5 state_size=8."""
     checkpoint_every: int = 5
-    """Save all of the state after every so many iterations."""
+    """Save the state after every so many iterations, for --resume."""
     batching: str = "auto"
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
     tensorboard: Path | None = None
-    """Also log the learning curves for TensorBoard, into this directory (needs tensorboardX)."""
+    """Also log the curves for TensorBoard into this directory (needs tensorboardX)."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
     profile: bool = False
