@@ -64,7 +64,7 @@ def test_example_runs(example: doctest.DocTest, tmp_path: Path, monkeypatch: pyt
     The agents of a clone are there under the path that they have in it.
     """
     agents = "examples/agents"
-    if agents in example.docstring:
+    if agents in (example.docstring or ""):
         shutil.copytree(ROOT / agents, tmp_path / agents)
     monkeypatch.chdir(tmp_path)
     report: list[str] = []
