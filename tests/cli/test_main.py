@@ -91,7 +91,7 @@ def test_all_play_the_same_episode_in_one_environment(capsys):
     main(["play", "tmaze", "--agent", "all", "--set", "length=2", "--json"])
     played = [json.loads(line) for line in lines(capsys)]
     assert {tuple(p["observations"][0]) for p in played} == {tuple(played[0]["observations"][0])}
-    assert len(played) == 7
+    assert len(played) == 8
     assert {p["environment"] for p in played} == {"tmaze"}
 
 

@@ -49,7 +49,7 @@ def test_json_for_scripts(tmp_path, capsys):
         (["--seeds", "1-2000000000"], "100,000 are the most"),
         (["--seeds", "1-60000,60001-120000"], "100,000 are the most"),
         (["--seeds", "5-3"], "the smaller one of a range first"),
-        (["--cell", "lstm"], "unknown cell 'lstm'"),
+        (["--cell", "lstmm"], "Did you mean 'lstm'"),
         (["--cell", "hybrid"], "a hybrid's must be even"),
         (["--batching", "gpu"], "batching"),
     ],

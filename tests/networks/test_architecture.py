@@ -8,7 +8,7 @@ from remanence.networks import Architecture, architectures, make_architecture
 from remanence.networks._architecture import holds_options
 
 
-@pytest.mark.parametrize("name", architectures)
+@pytest.mark.parametrize("name", list(architectures))
 def test_json_round_trip(name):
     architecture = make_architecture(name)
     assert Architecture.from_json(architecture.to_json()) == architecture

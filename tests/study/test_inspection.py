@@ -123,8 +123,8 @@ def test_evaluations_of_other_lengths_are_made_anew(copy, study, whole):
 def test_a_certificate_that_is_none_is_made_anew(text, copy, study, whole):
     StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(1).write_text(text)
     certificate, table = repair(copy, study, whole)
-    assert certificate.startswith("certificates/tmaze-short-gru/seed-1.json: ")
-    assert table.startswith("certificates/tmaze-short-gru.parquet: it repeats a certificate")
+    assert certificate.startswith("runs/tmaze-short-gru/certificates/seed-1.json: ")
+    assert table.startswith("runs/tmaze-short-gru/certificates.parquet: it repeats a certificate")
 
 
 def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
@@ -152,18 +152,25 @@ def test_a_certificate_of_something_else_is_made_anew(change, message, copy, stu
     assert message in certificate
 
 
-def test_with_a_certificate_of_other_weights_all_tables_are_made_anew(copy, study, whole):
-    one, other = (
-        StudyDirectory(copy).open_records(study.jobs[0]).certificate_path(seed) for seed in (1, 2)
-    )
-    shutil.copy(other, one)
+@pytest.mark.parametrize("older", [True, False])
+def test_with_a_certificate_of_other_weights_tables_that_name_none_are_made_anew(
+    older, copy, study, whole
+):
+    records = StudyDirectory(copy).open_records(study.jobs[0])
+    shutil.copy(records.certificate_path(2), records.certificate_path(1))
+    for table in ("evaluations", "stability") if older else ():
+        write_table(records.table_path(table), read_table(records.table_path(table)))
     certificate, *tables = repair(copy, study, whole)
     assert "this certificate is of another agent's weights" in certificate
-    assert [line.partition("/")[0] for line in tables] == [
-        "evaluations",
-        "stability",
-        "certificates",
-    ]
+    expected = ["evaluations", "stability", "certificates"] if older else ["certificates"]
+    assert [line.partition(".parquet")[0].split("/")[-1] for line in tables] == expected
+
+
+def test_a_table_about_other_weights_is_made_anew(copy, study, whole):
+    records = StudyDirectory(copy).open_records(study.jobs[0])
+    records.write("stability", records.read("stability"), {1: "another's", 2: "another's"})
+    (line,) = repair(copy, study, whole)
+    assert "it is about other weights than the agents here have" in line
 
 
 @pytest.mark.parametrize("fault", ["missing", "damaged", "foreign"])

@@ -32,7 +32,7 @@ def test_the_paper_s_study_is_the_paper_s():
         seeds.setdefault((job.preset, job.network, job.cell), []).extend(job.seeds)
         assert job.make_config().num_iterations == 250
         assert not job.changes
-    models = [("tmaze", cell) for cell in ("gru", "brc", "nbrc", "mingru", "bmru")]
+    models = [("small", cell) for cell in ("gru", "brc", "nbrc", "mingru", "bmru")]
     models.append(("deep-mingru", "mingru"))
     assert seeds.keys() == {
         (preset, *model) for preset in ("tmaze-short", "tmaze-long") for model in models
@@ -46,7 +46,7 @@ def test_the_paper_s_study_is_the_paper_s():
 def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
     laptop, paper = (load_profile("tmaze", name, PROFILES) for name in ("laptop", "paper"))
     small, deep = laptop.jobs[:-1], laptop.jobs[-1]
-    assert list(small) == [job for job in paper.jobs if job.network == "tmaze"]
+    assert list(small) == [job for job in paper.jobs if job.network == "small"]
     assert (deep.id, deep.budget) == ("tmaze-short-deep-mingru", 100_000)
     # Else small and deep networks could not be compared.
     assert set(deep.lengths) < set(small[0].lengths)
@@ -78,7 +78,7 @@ def test_estimates_grow_with_what_is_to_be_done():
     [
         ('"gru"', '"gruu"', "Did you mean 'gru'"),
         ('"tmaze-short"', '"tmaze-shirt"', "Did you mean 'tmaze-short'"),
-        ('"tmaze-short"', '"lookup-tree"', "a study is of T-mazes"),
+        ('"tmaze-short"', '"lookup-tree"', "is not fit for it; leave it out"),
         ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
         ("num_envs = 4", "num_iterations = 4", "a key of its own"),
         ("changes = {", "changes = 3 # {", "a table of PPO's numbers"),
@@ -156,7 +156,7 @@ def test_two_jobs_of_one_name_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("study", "profile", "message"),
     [
-        ("tmase", "smoke", "Did you mean 'tmaze'"),
+        ("tmase", "smoke", "give a TOML file"),
         ("tmaze", "laptob", "Did you mean 'laptop'"),
         ("tmaze", "nowhere.toml", "cannot be read"),
     ],

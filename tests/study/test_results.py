@@ -69,7 +69,7 @@ def test_curves_know_which_training_they_are_of(path):
 def test_a_table_that_is_not_there_is_told(path, tmp_path):
     with pytest.raises(UnknownNameError, match="outcomes"):
         load_results(path, "outcome")
-    with pytest.raises(StoreError, match="there is no study here"):
+    with pytest.raises(StoreError, match="neither a study nor a run"):
         load_results(tmp_path)
     StudyDirectory(tmp_path).begin(load_profile("tmaze", "smoke", PROFILES))
     with pytest.raises(StoreError, match="no evaluations yet"):

@@ -112,8 +112,8 @@ def test_only_what_is_missing_is_done(copy, study, whole):
     assert run_here(copy, study).finished
     changed = {name for name, when in list_times(copy).items() if before.get(name) != when}
     assert changed == {
-        "certificates/tmaze-short-gru.parquet",
-        "certificates/tmaze-short-gru/seed-2.json",
+        "runs/tmaze-short-gru/certificates.parquet",
+        "runs/tmaze-short-gru/certificates/seed-2.json",
         "status/tmaze-short-gru.json",
     }
     assert_same_tables(copy, whole)

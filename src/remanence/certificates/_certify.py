@@ -51,7 +51,14 @@ PORTABLE_VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Horizons:
-    """The lengths on which something holds; None where that is undecided, and then why."""
+    """The lengths on which something holds; None where that is undecided, and then why.
+
+    >>> from remanence import certificates
+    >>> certificates.Horizons(certificates.LengthSet(np.array([True, True, False]), 1)).verdict
+    'some lengths'
+    >>> certificates.Horizons(None, "its orbit did not close").verdict
+    'undecided'
+    """
 
     lengths: LengthSet | None
     reason: str | None = None
@@ -76,6 +83,12 @@ class Findings:
     `budget` steps. `merge`: the step from which on the cues have left the same memory, the exact
     memory span; None if they never do, or not within the budget. `distance`: how far apart the
     states are that the cues end in.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> findings = certificates.find_portable(agent, envs.make("tmaze"))
+    >>> findings.program["name"], findings.solved.verdict, findings.decided
+    ('portable', 'some lengths', True)
     """
 
     program: Mapping[str, Any]
@@ -96,7 +109,14 @@ class Findings:
         return None not in lengths and None not in self.closures.values()
 
     def to_json(self) -> dict[str, Any]:
-        """As a certificate has it; a budget is told only where it did not suffice."""
+        """As a certificate has it; a budget is told only where it did not suffice.
+
+        >>> from remanence import certificates, envs, networks
+        >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+        >>> found = certificates.find_portable(agent, envs.make("tmaze")).to_json()
+        >>> found["solved"], found["failures"]["solved"]["kind"]
+        ({'listed': 14, 'period': 1, 'runs': [[1, 13]]}, 'forgets')
+        """
         horizons = {"optimal": self.optimal, "solved": self.solved}
         closures = [(cue, closure or (None, None)) for cue, closure in self.closures.items()]
         return _drop_infinities(
@@ -129,6 +149,15 @@ class Certificate:
     """What is known of all lengths, for one agent in one T-maze.
 
     `portable` is None where there is no portable program, and `unportable` then says why.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> certificate = certificates.certify(agent, envs.make("tmaze"))
+    >>> certificate.compiled.solved.verdict, str(certificate.contraction.optimal)
+    ('some lengths', 'lengths 1 to 13')
+    >>> sorted(certificate.to_json())
+    ['agent', 'compiled', 'contraction', 'environment', 'format', 'kind', 'portable']
+    >>> certificate.save("certificate.json")
     """
 
     agent: Mapping[str, Any]
@@ -163,6 +192,12 @@ def certify(
     `budget` bounds the steps for which an orbit is followed, and those for which all lingering at
     junctions is; where that is not enough, the verdict is "undecided", never a guess. Of the
     parameters of `env`, only the time limit matters.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> certificate = certificates.certify(agent, envs.make("tmaze"))
+    >>> print(certificate.compiled.solved.lengths)
+    lengths 1 to 13
     """
     environment, params = env
     compiled = find_compiled(agent, env, budget=budget)
@@ -183,7 +218,14 @@ def certify(
 def find_compiled(
     agent: Agent, env: tuple[AbstractEnvironment, Any], *, budget: int = BUDGET
 ) -> Findings:
-    """What the program does that JAX compiles on this machine."""
+    """What the program does that JAX compiles on this machine.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> findings = certificates.find_compiled(agent, envs.make("tmaze"))
+    >>> str(findings.solved.lengths), findings.solved.failure.kind
+    ('lengths 1 to 13', 'forgets')
+    """
     if budget < 1:
         raise InvalidOptionError("budget", budget, "use 1 step or more")
     return _find(Walker(agent, env[0]), env, name_compiled_program(), budget)
@@ -209,7 +251,14 @@ def _name_processor() -> str:
 def find_portable(
     agent: Agent, env: tuple[AbstractEnvironment, Any], *, budget: int = PORTABLE_BUDGET
 ) -> Findings:
-    """What the portable program does, on this machine and on every other."""
+    """What the portable program does, on this machine and on every other.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> findings = certificates.find_portable(agent, envs.make("tmaze"))
+    >>> findings.closures
+    {-1: Closure(transient=54, period=1), 1: Closure(transient=52, period=1)}
+    """
     walker = PortableWalker(agent, env[0])
     name = {"name": "portable", "version": PORTABLE_VERSION, "precision": walker.precision}
     return _find(walker, env, name, min(budget, PORTABLE_BUDGET), at_once=True)
@@ -284,7 +333,15 @@ def _identify(agent: Agent) -> dict[str, Any]:
 
 
 def hash_policy(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over the names, types, shapes and numbers of the policy's arrays."""
+    """SHA-256 over the names, types, shapes and numbers of the policy's arrays, in hexadecimal.
+
+    Arrays whose names do not begin with "policy." do not count.
+
+    >>> from remanence import certificates
+    >>> weights = np.array([0.5, -1.0], np.float32)
+    >>> certificates.hash_policy({"policy.weight": weights})[:16]
+    '5a350a92cdb61bb1'
+    """
     digest = hashlib.sha256()
     for name in sorted(name for name in arrays if name.startswith("policy.")):
         array = np.asarray(arrays[name])
@@ -294,7 +351,12 @@ def hash_policy(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def identify_environment(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
-    """What matters of a T-maze; of its time limit None means that there is none."""
+    """What matters of a T-maze; of its time limit None means that there is none.
+
+    >>> from remanence import certificates, envs
+    >>> certificates.identify_environment(*envs.make("tmaze", time_limit_factor=None))
+    {'name': 'tmaze', 'previous_action': False, 'time_limit_factor': None}
+    """
     described = describe(environment, params)
     return {
         "name": described["name"],

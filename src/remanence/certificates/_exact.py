@@ -21,6 +21,10 @@ class ExactEpisode(NamedTuple):
 
     `end` is "right", "wrong" or "timeout". A timeout takes all of the time limit, and 0 steps where
     there is none.
+
+    >>> from remanence import certificates
+    >>> certificates.ExactEpisode(20, 1, -0.1, 20, "wrong")
+    ExactEpisode(length=20, cue=1, total_reward=-0.1, num_steps=20, end='wrong')
     """
 
     length: int
@@ -36,6 +40,12 @@ def make_exact_evaluator(
     """What runs all greedy episodes that there are in an environment, or None if nothing can.
 
     The T-maze has two at each length, one for each goal, with or without the previous action.
+
+    >>> from remanence import certificates, envs
+    >>> type(certificates.make_exact_evaluator(envs.make("tmaze"))).__name__
+    'ExactEvaluator'
+    >>> certificates.make_exact_evaluator(envs.make("lookup-tree-maze")) is None
+    True
     """
     environment, params = env
     if not isinstance(environment.unwrapped, TMaze):
@@ -48,6 +58,14 @@ class ExactEvaluator:
 
     `plain` steps through all of it; else nothing that repeats bit for bit is stepped through
     again. Both run the same executable, so they agree to the bit.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> evaluator = certificates.ExactEvaluator(envs.TMaze(), limit_factor=10)
+    >>> for episode in evaluator.run(agent, [20]):
+    ...     print(episode)
+    ExactEpisode(length=20, cue=0, total_reward=4.0, num_steps=20, end='right')
+    ExactEpisode(length=20, cue=1, total_reward=-0.1, num_steps=20, end='wrong')
     """
 
     def __init__(self, environment: AbstractEnvironment, limit_factor: int, plain: bool = False):

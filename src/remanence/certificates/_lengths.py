@@ -19,6 +19,18 @@ class LengthSet:
 
     Beyond the listed lengths membership has the given period: it continues the last `period` of
     them. Two sets are equal if they have the same members.
+
+    >>> from remanence import certificates
+    >>> even = certificates.LengthSet(np.array([False, True]), period=2)
+    >>> 10 in even, 11 in even, even.first_missing
+    (True, False, 1)
+    >>> up_to_three = certificates.LengthSet(np.array([True, True, True, False]), period=1)
+    >>> print(up_to_three & even)
+    length 2
+    >>> up_to_three.list_runs(), up_to_three.covers(1, 3), up_to_three.covers(1)
+    ([(1, 3)], True, False)
+    >>> certificates.LengthSet.from_json(even.to_json()) == even
+    True
     """
 
     listed: Bool[np.ndarray, " lengths"]
@@ -51,7 +63,12 @@ class LengthSet:
         return LengthSet(self.unfold(num_listed) & other.unfold(num_listed), period)
 
     def unfold(self, num_lengths: int) -> Bool[np.ndarray, " unfolded"]:
-        """Membership of the first so many lengths."""
+        """Membership of the first so many lengths, (lengths,).
+
+        >>> from remanence import certificates
+        >>> certificates.LengthSet(np.array([False, True]), period=2).unfold(5).tolist()
+        [False, True, False, True, False]
+        """
         missing = max(0, num_lengths - len(self.listed))
         repeated = np.resize(self.listed[-self.period :], missing)
         return np.concatenate([self.listed, repeated])[:num_lengths]

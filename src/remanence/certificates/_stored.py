@@ -9,7 +9,15 @@ from remanence.store import read_json
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """A certificate as JSON has it in the present format; one of format 1 is translated."""
+    """A certificate as JSON has it in the present format; one of format 1 is translated.
+
+    >>> from pathlib import Path
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> certificates.certify(agent, envs.make("tmaze")).save("certificate.json")
+    >>> certificates.read_certificate(Path("certificate.json"))["contraction"]["optimal"]
+    {'listed': 14, 'period': 1, 'runs': [[1, 13]]}
+    """
     found = read_json(path)
     kind = (found.get("kind"), found.get("format")) if isinstance(found, dict) else None
     if kind not in ((KIND, FORMAT), (KIND, 1)):

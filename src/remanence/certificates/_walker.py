@@ -224,7 +224,12 @@ def run_tape(
 
 
 def can_certify(environment: AbstractEnvironment) -> bool:
-    """Whether certificates and exact episodes are to be had in an environment."""
+    """Whether certificates and exact episodes are to be had in an environment.
+
+    >>> from remanence import certificates, envs
+    >>> [certificates.can_certify(maze) for maze in (envs.TMaze(), envs.LookupTreeMaze())]
+    [True, False]
+    """
     return isinstance(environment.unwrapped, TMaze)
 
 

@@ -10,7 +10,13 @@ from remanence.dynamics import TOLERANCE
 
 
 def headline(certificate: Certificate) -> str:
-    """The verdict in one line."""
+    """The verdict in one line.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> certificates.headline(certificates.certify(agent, envs.make("tmaze")))
+    'DOES NOT LAST: it takes the right arm on lengths 1 to 13, and on no others.'
+    """
     solved = certificate.compiled.solved
     if solved.lengths is None:
         return f"UNDECIDED: {solved.reason}."
@@ -25,7 +31,13 @@ def headline(certificate: Certificate) -> str:
 
 
 def explain(certificate: Certificate) -> Iterator[str]:
-    """The rest of the story, sentence by sentence."""
+    """The rest of the story, sentence by sentence.
+
+    >>> from remanence import certificates, envs, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> next(certificates.explain(certificates.certify(agent, envs.make("tmaze"))))
+    'It forgets: at length 14 it takes the arm up whatever the cue was.'
+    """
     findings = certificate.compiled
     failure = findings.solved.failure
     if failure is not None:

@@ -23,7 +23,7 @@ from remanence.cli._study_progress import (
     say_size,
     show_study,
 )
-from remanence.errors import InvalidOptionError
+from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.study import (
     Study,
     StudyStatus,
@@ -98,8 +98,10 @@ def load_study(name: str, profile: str) -> Study:
     """A study of a registered experiment in one of its sizes, or one of the user's TOML file."""
     if profile.endswith(".toml"):
         return load_profile(name, profile)
-    from remanence.report import find_experiment  # brings matplotlib, which is slow
+    from remanence.report import experiments, find_experiment  # brings matplotlib, which is slow
 
+    if name not in experiments:
+        raise UnknownNameError("study", name, experiments)
     return load_profile(name, profile, find_experiment(name).profiles)
 
 

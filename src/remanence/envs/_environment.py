@@ -31,6 +31,12 @@ class Script(NamedTuple):
     """A hand-written agent: `act(memory, observation) -> (memory, action)`.
 
     Each episode starts with `memory`; everything is JAX, so a script can be batched and compiled.
+
+    >>> from remanence import envs
+    >>> script = envs.TMaze().script()
+    >>> memory, action = script.act(script.memory, jnp.array([-1.0, 1.0]))
+    >>> envs.ACTION_NAMES[int(action)]
+    'up'
     """
 
     memory: Any
@@ -48,6 +54,19 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
     `judge`. The rest adds to that where it is defined: cues make episodes balanced, a time limit
     bounds them, a situation shows that one of them repeats itself, and an idle observation is what
     the stability of a memory is measured under.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("tmaze", length=3)
+    >>> state = maze.start_with(jnp.int32(1), jax.random.key(0), params)
+    >>> maze.observe(state).tolist()
+    [1.0, 0.0]
+    >>> state, reward, *ended = maze.advance(jax.random.key(0), state, jnp.int32(0), params)
+    >>> maze.observe(state).tolist(), float(reward), any(map(bool, ended))
+    ([0.0, 0.0], 0.0, False)
+    >>> maze.optimal_return(params), maze.random_decision_return(params), maze.time_limit(params)
+    (4.0, 1.95, 30)
+    >>> maze.read_growth(maze.grow(params, 100))
+    (100, 100)
     """
 
     params_class: ClassVar[type]
@@ -63,7 +82,13 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
     @abc.abstractmethod
     def start(self, key: Key, params: Params) -> State:
-        """Draw the first state of an episode."""
+        """Draw the first state of an episode.
+
+        >>> from remanence import envs
+        >>> state = envs.TMaze().start(jax.random.key(0), envs.TMazeParams(length=3))
+        >>> int(state.length), int(state.goal) in (-1, 1)
+        (3, True)
+        """
 
     @abc.abstractmethod
     def advance(
@@ -73,7 +98,7 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
     @abc.abstractmethod
     def observe(self, state: State) -> Observation:
-        """What the agent sees of a state."""
+        """What the agent sees of a state, (observation,)."""
 
     @property
     def unwrapped(self) -> "AbstractEnvironment":
@@ -93,7 +118,13 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         return len(self.observation_bounds[0])
 
     def reset(self, key: Key, params: Params | None = None) -> tuple[Observation, State]:
-        """Start an episode."""
+        """Start an episode: its first observation (observation,), and its state.
+
+        >>> from remanence import envs
+        >>> observation, state = envs.TMaze().reset(jax.random.key(0))
+        >>> observation.shape, int(state.time)
+        ((2,), 0)
+        """
         state = self.start(key, self.default_params if params is None else params)
         return self.observe(state), state
 
@@ -105,6 +136,14 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         The returned observation and state are then those of the new episode, and
         `info["final_observation"]` is the last observation of the old one (everywhere else it is
         the returned observation). `terminated` and `truncated` can both be true.
+
+        >>> from remanence import envs
+        >>> maze, params = envs.make("tmaze", length=1)
+        >>> key, down = jax.random.key(0), jnp.int32(3)
+        >>> state = maze.start_with(jnp.int32(1), key, params)
+        >>> _, state, reward, terminated, _, info = maze.step(key, state, down, params)
+        >>> float(reward), bool(terminated), info["final_observation"].tolist(), int(state.time)
+        (4.0, True, [0.0, 0.0], 0)
         """
         params = self.default_params if params is None else params
         return self.step_from(self.draw(key, params), state, action, params)
@@ -113,13 +152,27 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         """All that is random in a step: a key for `advance`, and the episode to start if one ends.
 
         Neither depends on the state, so the draws of many steps can be made at once.
+
+        >>> from remanence import envs
+        >>> _, fresh_state = envs.TMaze().draw(jax.random.key(0), envs.TMazeParams(length=3))
+        >>> int(fresh_state.time), int(fresh_state.length)
+        (0, 3)
         """
         return derive_key(key, "advance"), self.start(derive_key(key, "start"), params)
 
     def step_from(
         self, drawn: tuple[Key, State], state: State, action: Action, params: Params
     ) -> tuple[Observation, State, Scalar, Flag, Flag, dict[str, Any]]:
-        """What `step` does, given what it draws."""
+        """What `step` does, given what it draws.
+
+        >>> from remanence import envs
+        >>> maze, params = envs.make("tmaze", length=1)
+        >>> key, down = jax.random.key(0), jnp.int32(3)
+        >>> state = maze.start_with(jnp.int32(1), key, params)
+        >>> stepped = maze.step_from(maze.draw(key, params), state, down, params)
+        >>> bool(jnp.array_equal(stepped[0], maze.step(key, state, down, params)[0]))
+        True
+        """
         key, fresh_state = drawn
         final_state, reward, terminated, truncated = self.advance(key, state, action, params)
         state = jax.tree.map(
@@ -145,7 +198,12 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         return None
 
     def levels(self, params: Params) -> dict[str, float]:
-        """The returns that a figure marks, by name; those that are known."""
+        """The returns that a figure marks, by name; those that are known.
+
+        >>> from remanence import envs
+        >>> envs.TMaze().levels(envs.TMazeParams())
+        {'optimal': 4.0, 'coin flip': 1.95, 'no arm in time': 0.0}
+        """
         known = {
             "optimal": self.optimal_return(params),
             "random decision": self.random_decision_return(params),
@@ -175,20 +233,38 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         """Whether an action is a right decision (1), a wrong one (-1), or no decision (0).
 
         An episode is right if it terminated and no decision was wrong.
+
+        >>> from remanence import envs
+        >>> maze, params = envs.make("tmaze", length=1)
+        >>> state = maze.start_with(jnp.int32(1), jax.random.key(0), params)
+        >>> {name: int(maze.judge(state, jnp.int32(n))) for n, name in enumerate(maze.action_names)}
+        {'right': 0, 'up': -1, 'left': 0, 'down': 1}
         """
         raise MissingMethodError(
             type(self).__name__, "judge", "which tells right decisions from wrong ones"
         )
 
     def cue_observations(self) -> np.ndarray | None:
-        """What opens an episode, one row for each cue that is to be remembered, if there are any.
+        """What opens an episode, (cues, observation), if there is anything to remember.
 
-        Everything else of the observation is as it is while the agent only has to wait.
+        A row for each cue; everything else of the observation is as it is while the agent only has
+        to wait.
+
+        >>> from remanence import envs
+        >>> envs.TMaze().cue_observations().tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
         """
         return None
 
     def idle_observation(self) -> np.ndarray | None:
-        """What an agent sees that only has to remember and to walk on, or None if that varies."""
+        """What an agent sees that only has to remember and to walk on, or None if that varies.
+
+        It is an observation, (observation,).
+
+        >>> from remanence import envs
+        >>> envs.TMaze().idle_observation().tolist()
+        [0.0, 0.0]
+        """
         return None
 
     def start_with(self, cue: Integer, key: Key, params: Params) -> State:
@@ -203,14 +279,33 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
         A greedy agent that comes back to the same memory in the same situation repeats itself for
         ever, and is taken to earn nothing more. None where that is not known: such an agent goes on
         until its time is over.
+
+        >>> from remanence import envs
+        >>> maze, params = envs.make("tmaze", length=3)
+        >>> state = maze.start_with(jnp.int32(1), jax.random.key(0), params)
+        >>> length, position, goal, arm, begins = maze.situation(state)
+        >>> int(length), int(position), int(goal), int(arm), bool(begins)
+        (3, 0, 1, 0, True)
         """
         del state
         return None
 
     def script(self) -> Script | None:
-        """An agent that earns the optimal return, or None where nobody has written one."""
+        """An agent that earns the optimal return, or None where nobody has written one.
+
+        >>> from remanence import envs
+        >>> script = envs.TMaze().script()
+        >>> int(script.act(script.memory, jnp.array([1.0, 0.0]))[1])
+        0
+        """
         return None
 
     def depict(self, state: State) -> Scene:
-        """What a person is shown of a state: its fields by name, where nobody has drawn more."""
+        """What a person is shown of a state: its fields by name, where nobody has drawn more.
+
+        >>> from remanence import envs
+        >>> maze, params = envs.make("tmaze", length=3)
+        >>> maze.depict(maze.start_with(jnp.int32(1), jax.random.key(0), params)).facts
+        ('step 0', 'cell 1 of 3')
+        """
         return list_fields(type(self).__name__, state)

@@ -52,6 +52,15 @@ class GymnasiumEnv(gymnasium.Env[np.ndarray, Any]):
 
     `name` is that of a registered environment and `options` are those of `remanence.envs.make`; or
     `name` is the pair that `make` returns.
+
+    >>> from remanence import envs
+    >>> env = envs.GymnasiumEnv("tmaze", length=2, render_mode="ansi")
+    >>> observation, info = env.reset(seed=0)
+    >>> print(env.render().splitlines()[-1])
+    step 0  ·  cell 1 of 2
+    >>> observation, reward, terminated, truncated, info = env.step(0)
+    >>> observation.tolist(), reward, terminated, truncated
+    ([0.0, 1.0], 0.0, False, False)
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012
@@ -73,7 +82,10 @@ class GymnasiumEnv(gymnasium.Env[np.ndarray, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode: the seed's first, or without a seed the one that follows."""
+        """Start an episode: the seed's first, or without a seed the one that follows.
+
+        Returns its first observation (observation,), and no infos.
+        """
         if options:
             raise InvalidOptionError("options", options, "give them when the environment is made")
         seed = None if seed is None else arguments.read_seed(seed)
@@ -88,7 +100,10 @@ class GymnasiumEnv(gymnasium.Env[np.ndarray, Any]):
         return np.array(observation), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take one action of 0..num_actions - 1 in an episode that has not ended."""
+        """Take one action of 0..num_actions - 1 in an episode that has not ended.
+
+        Returns the observation (observation,), reward, terminated, truncated, and no infos.
+        """
         action = arguments.read_actions(action, (), self.environment.num_actions)
         episode = _require_episode(self._episode)
         if self._ended:
@@ -115,6 +130,15 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, Any, np.ndarray]
     Behaves as `gymnasium.vector.SyncVectorEnv` does over as many `GymnasiumEnv`, seed for seed and
     in each of Gymnasium's three autoreset modes. An option such as `length` may be an array with a
     number for each copy.
+
+    >>> from remanence import envs
+    >>> env = envs.GymnasiumVectorEnv("tmaze", 3, length=np.array([2, 3, 4]), render_mode="ansi")
+    >>> observations, infos = env.reset(seed=0)
+    >>> observations, rewards, terminated, truncated, infos = env.step(np.zeros(3, int))
+    >>> observations.tolist(), rewards.tolist()
+    ([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]], [0.0, 0.0, 0.0])
+    >>> [frame.splitlines()[-1] for frame in env.render()][-1]
+    'step 1  ·  cell 2 of 4'
     """
 
     def __init__(
@@ -147,6 +171,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, Any, np.ndarray]
         """Start an episode in every copy, or in those of `options["reset_mask"]`.
 
         A number seeds copy i with `seed + i`; in a list, None stands for the episode that follows.
+        Returns the observations (copies, observation), and no infos.
         """
         seeds = arguments.read_seeds(seed, self.num_envs)
         chosen = arguments.read_reset_mask(options, self.num_envs)
@@ -159,7 +184,11 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, Any, np.ndarray]
     def step(
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take an action in every copy."""
+        """Take an action in every copy, (copies,).
+
+        Returns observations (copies, observation), rewards, terminated and truncated (copies,), and
+        infos: in the mode "SameStep" the last observations of episodes that have ended.
+        """
         actions = arguments.read_actions(actions, (self.num_envs,), self.environment.num_actions)
         episodes = _require_episode(self._episodes)
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():

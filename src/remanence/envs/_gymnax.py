@@ -36,6 +36,14 @@ class ToGymnax(Environment[Any, Any]):
     with and without the adapter. `Environment.step`, which gymnax builds from `step_env` and
     `reset_env`, makes the same transitions but names its keys otherwise, so the episodes that it
     starts are others. Parameters are the environment's, unchanged.
+
+    >>> from remanence import envs
+    >>> env = envs.ToGymnax(envs.TMaze())
+    >>> key, params = jax.random.key(0), envs.TMazeParams(length=2)
+    >>> _, state = env.reset(key, params)
+    >>> observation, state, reward, terminated, truncated, _ = env.step(key, state, 0, params)
+    >>> observation.tolist(), float(reward), bool(terminated), bool(truncated)
+    ([0.0, 1.0], 0.0, False, False)
     """
 
     # A plain class, like every gymnax environment: `GymnaxToVectorGymWrapper` replaces methods.
@@ -125,6 +133,13 @@ class FromGymnax(AbstractEnvironment[FromGymnaxState, Any]):
 
     `advance` is gymnax's `step` too, since a wrapper has nothing else. Where an episode ends, its
     state holds the last observation of the old episode over gymnax's state of a new one.
+
+    >>> import gymnax
+    >>> from remanence import envs
+    >>> environment = envs.FromGymnax(gymnax.make("CartPole-v1")[0])
+    >>> observation, state = environment.reset(jax.random.key(0))
+    >>> environment.num_actions, observation.shape
+    (2, (4,))
     """
 
     inner: Any

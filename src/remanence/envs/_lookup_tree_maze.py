@@ -32,6 +32,11 @@ class LookupTreeMazeParams(eqx.Module):
     `num_mazes` and `length` (of each maze, junction included) are numbers or pairs (low, high).
     The time limit is `time_limit_factor` times the sum of the episode's lengths (10 is our choice,
     the paper gives none); None turns it off.
+
+    >>> from remanence import envs
+    >>> params = envs.LookupTreeMazeParams(num_mazes=5, length=(1, 3), time_limit_factor=None)
+    >>> [int(number) for number in (params.num_mazes_low, params.length_high, params.limit_factor)]
+    [5, 3, 0]
     """
 
     num_mazes_low: Int[Array, "..."]
@@ -59,6 +64,12 @@ class LookupTreeMazeState(eqx.Module):
     `entered` is true on the first step of each maze. Bit i of `table` is set where entry i is +1;
     the mazes are functions of `seed`. `total_length` is the sum of the lengths of
     the first `time + 1` mazes, and so of all of them long before a time limit can bind.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("lookup-tree-maze", num_mazes=5, length=2)
+    >>> _, state = maze.reset(jax.random.key(0), params)
+    >>> int(state.num_mazes), int(state.maze), bool(state.entered), int(state.total_length)
+    (5, 0, True, 2)
     """
 
     time: Int[Array, ""]
@@ -81,6 +92,14 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
     All are 0 elsewhere. The index is one number (the paper's letter, where 0 also means "none") or
     a one-hot vector. Rewards are the T-maze's divided by the number of mazes. A terminal
     observation is all zeros.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("lookup-tree-maze", table_size=3)
+    >>> state = maze.start_with(jnp.int32(0), jax.random.key(0), params)
+    >>> maze.observe(state)[:3].tolist()
+    [1.0, -1.0, -1.0]
+    >>> maze.observation_size, maze.num_tables, maze.time_limit(params)
+    (5, 6, 600)
     """
 
     table_size: int = 4
@@ -107,7 +126,13 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         return Growth("num_mazes", "number of mazes", (10, 100, 1_000, 10_000))
 
     def grow(self, params: LookupTreeMazeParams, value: int) -> LookupTreeMazeParams:
-        """So many mazes, each as long as the longest of `params`."""
+        """So many mazes, each as long as the longest of `params`.
+
+        >>> from remanence import envs
+        >>> maze = envs.LookupTreeMaze()
+        >>> maze.time_limit(maze.grow(envs.LookupTreeMazeParams(length=(1, 3)), 100))
+        3000
+        """
         longest = int(np.max(params.length_high))
         return LookupTreeMazeParams(value, longest, int(np.max(params.limit_factor)) or None)
 
@@ -208,11 +233,25 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         return jnp.concatenate(parts).astype(jnp.float32)
 
     def table_entries(self, state: LookupTreeMazeState) -> Int[Array, " table"]:
-        """The lookup table, an arm's sign for each index."""
+        """The lookup table (table,), an arm's sign for each index.
+
+        >>> from remanence import envs
+        >>> maze = envs.LookupTreeMaze(table_size=3)
+        >>> state = maze.start_with(jnp.int32(0), jax.random.key(0), envs.LookupTreeMazeParams())
+        >>> maze.table_entries(state).tolist()
+        [1, -1, -1]
+        """
         return 2 * ((state.table >> jnp.arange(self.table_size)) & 1) - 1
 
     def script(self) -> Script:
-        """Remember the table, look each index up in it, and take that arm at the junction."""
+        """Remember the table, look each index up in it, and take that arm at the junction.
+
+        >>> from remanence import envs
+        >>> script = envs.LookupTreeMaze(table_size=3).script()
+        >>> seen = jnp.array([1.0, -1.0, -1.0, 2.0, 1.0])  # the table, the index, the junction
+        >>> envs.ACTION_NAMES[int(script.act(script.memory, seen)[1])]
+        'up'
+        """
 
         def act(memory: _Notes, observation: Observation) -> tuple[_Notes, Action]:
             seen, index = observation[: self.table_size], observation[self.table_size : -1]

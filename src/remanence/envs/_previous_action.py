@@ -30,6 +30,12 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
 
     Wrapping the environment rather than the network leaves learner, evaluation and analysis as
     they are: the idle input is then the corridor observation with "right".
+
+    >>> from remanence import envs
+    >>> maze = envs.PreviousAction(envs.TMaze())
+    >>> state = maze.join(envs.TMaze().start(jax.random.key(0), envs.TMazeParams()), 1)
+    >>> maze.observation_size, maze.observe(state)[2:].tolist()
+    (6, [0.0, 1.0, 0.0, 0.0])
     """
 
     inner: AbstractEnvironment
@@ -71,7 +77,12 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
         return None if inner is None else np.pad(inner, [(0, 0), (0, self.num_actions)])
 
     def idle_observation(self) -> np.ndarray | None:
-        """With "right", action 0, as the previous action: an agent that waits walks on."""
+        """With "right", action 0, as the previous action: an agent that waits walks on.
+
+        >>> from remanence import envs
+        >>> envs.PreviousAction(envs.TMaze()).idle_observation().tolist()
+        [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+        """
         inner = self.inner.idle_observation()
         if inner is None:
             return None

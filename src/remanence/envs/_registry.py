@@ -29,6 +29,11 @@ def make(
 
     `options` are the environment's own, static (such as `table_size`) and traced (such as
     `length`) alike. `previous_action` appends the last action to the observation.
+
+    >>> from remanence import envs
+    >>> environment, params = envs.make("tmaze", length=(1, 10), previous_action=True)
+    >>> environment.observation_size, int(params.length_high)
+    (6, 10)
     """
     environment_class = registry[name]
     if not isinstance(previous_action, bool):
@@ -41,7 +46,15 @@ def make(
 
 
 def list_options(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The static and the traced options of an environment, each with its default."""
+    """The static and the traced options of an environment, each with its default.
+
+    >>> from remanence import envs
+    >>> static, traced = envs.list_options("lookup-tree-maze")
+    >>> static
+    {'table_size': 4, 'index_encoding': 'scalar'}
+    >>> traced
+    {'num_mazes': (1, 20), 'length': (1, 3), 'time_limit_factor': 10}
+    """
     environment_class = registry[name]
     static = {field.name: field.default for field in dataclasses.fields(environment_class)}
     parameters = inspect.signature(environment_class.params_class).parameters.values()
@@ -49,7 +62,13 @@ def list_options(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def describe(environment: AbstractEnvironment, params: Any) -> dict[str, Any]:
-    """An environment and its parameters as JSON has them; `restore` makes them again."""
+    """An environment and its parameters as JSON has them; `restore` makes them again.
+
+    >>> from remanence import envs
+    >>> described = envs.describe(*envs.make("tmaze", length=3))
+    >>> described["name"], described["params"]
+    ('tmaze', {'length_low': 3, 'length_high': 3, 'limit_factor': 10})
+    """
     inner = environment.unwrapped
     names = [name for name in registry if registry[name] is type(inner)]
     return {
@@ -75,7 +94,13 @@ def _to_json(value: Any) -> Any:
 
 
 def restore(description: Any) -> tuple[AbstractEnvironment, Any]:
-    """The environment and parameters that `describe` described."""
+    """The environment and parameters that `describe` described.
+
+    >>> from remanence import envs
+    >>> environment, params = envs.restore(envs.describe(*envs.make("tmaze", length=3)))
+    >>> environment, int(params.length_low)
+    (TMaze(), 3)
+    """
     try:
         return _restore(description)
     except RemanenceError:

@@ -87,7 +87,18 @@ def elide(length: int, position: int) -> list[int | None]:
 
 
 def draw_text(scene: Scene) -> str:
-    """The scene in at most 80 columns."""
+    """The scene in at most 80 columns.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("tmaze", length=3)
+    >>> state = maze.start_with(jnp.int32(1), jax.random.key(0), params)
+    >>> print(envs.draw_text(maze.depict(state)))
+    T-maze
+               [x]
+      (↓)[●][ ][ ]
+               [★]
+    step 0  ·  cell 1 of 3
+    """
     lines = [scene.title]
     if scene.corridor is not None:
         lines += _draw_corridor(scene.corridor)

@@ -26,6 +26,11 @@ class TMazeParams(eqx.Module):
     `length` is the number of corridor cells, junction included: one number, or a pair (low, high)
     from which every episode draws its own. The time limit is `time_limit_factor` times the
     episode's length (10 is our choice, the paper gives none); None turns it off.
+
+    >>> from remanence import envs
+    >>> params = envs.TMazeParams(length=np.array([10, 100]))
+    >>> params.length_low.tolist(), params.limit_factor.tolist()
+    ([10, 100], [10, 10])
     """
 
     length_low: Int[Array, "..."]
@@ -41,7 +46,14 @@ class TMazeParams(eqx.Module):
 
 
 class TMazeState(eqx.Module):
-    """`arm` is 0 in the corridor and the arm's sign once the episode has terminated."""
+    """`arm` is 0 in the corridor and the arm's sign once the episode has terminated.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("tmaze", length=3)
+    >>> state = maze.start_with(jnp.int32(1), jax.random.key(0), params)
+    >>> {name: int(value) for name, value in vars(state).items()}
+    {'time': 0, 'length': 3, 'position': 0, 'goal': 1, 'arm': 0}
+    """
 
     time: Int[Array, ""]
     length: Int[Array, ""]
@@ -56,6 +68,14 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
 
     Actions are right, up, left, down. Up or down at the junction terminates. The arms are not the
     junction: a terminal observation is all zeros.
+
+    >>> from remanence import envs
+    >>> maze, params = envs.make("tmaze", length=2)
+    >>> key, right = jax.random.key(0), jnp.int32(0)
+    >>> state = maze.start_with(jnp.int32(1), key, params)
+    >>> state, *_ = maze.advance(key, state, right, params)
+    >>> maze.observe(state).tolist()
+    [0.0, 1.0]
     """
 
     params_class: ClassVar[type] = TMazeParams
@@ -120,7 +140,14 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
         return jnp.stack([cue, at_junction.astype(jnp.int32)]).astype(jnp.float32)
 
     def script(self) -> Script:
-        """Remember the cue, walk right, and take its arm at the junction."""
+        """Remember the cue, walk right, and take its arm at the junction.
+
+        >>> from remanence import envs
+        >>> script = envs.TMaze().script()
+        >>> memory, _ = script.act(script.memory, jnp.array([1.0, 0.0]))
+        >>> envs.ACTION_NAMES[int(script.act(memory, jnp.array([0.0, 1.0]))[1])]
+        'down'
+        """
 
         def act(goal: Int[Array, ""], observation: Observation) -> tuple[Int[Array, ""], Action]:
             cue, at_junction = observation

@@ -33,6 +33,13 @@ class Evaluation:
     `num_steps` and `end`, which is "right" (no wrong decision), "wrong" or "timeout". `exact` says
     that the episodes are all there are, and not a sample. Without a time limit a "timeout" is an
     episode that never ends, and its `num_steps` is 0.
+
+    >>> from remanence import evaluation
+    >>> columns = {"agent": [0, 0], "delay": [5, 5], "return": [4.0, 4.0]}
+    >>> columns |= {"num_steps": [5, 5], "end": ["right", "right"]}
+    >>> episodes = {name: np.array(column) for name, column in columns.items()}
+    >>> evaluation.Evaluation(episodes, "delay", exact=True).summarize()["outcome"].tolist()
+    ['solved']
     """
 
     episodes: Columns
@@ -62,6 +69,12 @@ def evaluate(
     fast-forwarded unless `plain`. Elsewhere every cue has equally many episodes, `num_episodes`
     (100 or a little more if not given) in all, and all agents meet the same ones. All else of the
     environment, its time limit included, is as in `env`.
+
+    >>> from remanence import envs, evaluation, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> found = evaluation.evaluate(agent, envs.make("tmaze"), [2, 1_000_000])
+    >>> found.exact, found.episodes["length"].tolist(), found.episodes["end"].tolist()
+    (True, [2, 2, 1000000, 1000000], ['right', 'right', 'right', 'wrong'])
     """
     environment, _ = env
     growth = _find_growth(environment)

@@ -22,7 +22,20 @@ Act = Callable[[Any, Observation, Any], tuple[Action, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """What an agent saw, did and got; `states` has one more entry than the rest."""
+    """What an agent saw, did and got; `states` has one more entry than the rest.
+
+    >>> from remanence import evaluation
+    >>> recording = evaluation.Recording(
+    ...     states=[None] * 3,
+    ...     observations=[[1.0, 0.0], [0.0, 1.0]],
+    ...     actions=[0, 3],
+    ...     rewards=[0.0, 4.0],
+    ...     terminated=True,
+    ...     truncated=False,
+    ... )
+    >>> recording.total_reward
+    4.0
+    """
 
     states: list[Any]
     observations: list[list[float]]
@@ -48,6 +61,12 @@ def record_episode(
 
     The agent acts greedily, or samples its actions if there is a `sampling_key`. What the
     environment draws depends on `key` alone, so all agents meet the same episode.
+
+    >>> from remanence import envs, evaluation
+    >>> maze, params = envs.make("tmaze", length=3)
+    >>> recording = evaluation.record_episode((maze, params), maze.script(), jax.random.key(0))
+    >>> recording.rewards, recording.terminated, len(recording.states)
+    ([0.0, 0.0, 4.0], True, 4)
     """
     environment, params = env
     memory, act = _prepare(agent, environment)

@@ -16,7 +16,16 @@ NUM_STEPS = 10_000
 
 
 def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleMap, np.ndarray]:
-    """The agent's idle map U in float64, and the states that its cues leave, one in each row."""
+    """The agent's idle map U in float64, and the states (cues, state) that its cues leave.
+
+    U is one step of the agent's memory, (state,) to (state,), under the idle observation.
+
+    >>> from remanence import dynamics, envs, evaluation, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> step, starts = evaluation.make_idle_map(agent, envs.TMaze())
+    >>> starts.shape, dynamics.list_cycle(step, starts[0], 10).shape
+    ((2, 5), (10, 5))
+    """
     check_fits(agent, environment)
     cues, idle = environment.cue_observations(), environment.idle_observation()
     if cues is None or idle is None:
@@ -45,6 +54,12 @@ def measure_stability(
 
     With two cues 1 means that they end in different states, and 0.5 that they end in one.
     The number of steps and the tolerance are our choice; the paper does not give them.
+
+    >>> from remanence import envs, evaluation, networks
+    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
+    >>> vaa = evaluation.measure_stability(agent, envs.TMaze())
+    >>> vaa.value, vaa.num_attractors
+    (0.5, 1)
     """
     step, starts = make_idle_map(agent, environment)
     return compute_vaa(step, starts, num_steps=num_steps, tolerance=tolerance)
@@ -55,6 +70,11 @@ def name_stability(vaa: VAA) -> str:
 
     The limit decides where it is known, else the VAA itself. The two differ where a memory fades
     for longer than the steps that were taken. States that are no finite numbers are neither.
+
+    >>> from remanence import dynamics, evaluation
+    >>> vaa = dynamics.compute_vaa(lambda state: state, np.array([[-1.0], [1.0]]), num_steps=10)
+    >>> evaluation.name_stability(vaa)
+    'bistable'
     """
     if not np.isfinite(vaa.final_states).all():
         return "not finite"

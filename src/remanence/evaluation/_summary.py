@@ -22,9 +22,10 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     time, "solved" if all decisions were right, and else "random". The interval is Student's, at
     95%, over episodes; where the episodes are all there are (`exact`) it is the mean itself.
 
+    >>> from remanence import evaluation
     >>> episodes = {"seed": [1, 1], "delay": [5, 5], "return": [1.0, 0.0]}
     >>> episodes |= {"num_steps": [7, 7], "end": ["right", "wrong"]}
-    >>> summary = summarize_episodes(episodes, "delay", exact=True)
+    >>> summary = evaluation.summarize_episodes(episodes, "delay", exact=True)
     >>> summary["return"].tolist(), summary["outcome"].tolist()
     ([0.5], ['random'])
     """

@@ -15,6 +15,12 @@ def draw_basins(
     """The plane, coloured by where orbits end, with the attractors projected onto it.
 
     Grey is where an orbit did not close; with more attractors than colours, colours come again.
+
+    >>> from remanence import dynamics, figures
+    >>> basins = dynamics.map_basins(jnp.sign, np.zeros(2), np.eye(2), resolution=2, smooth=False)
+    >>> (axes,) = figures.draw_basins(basins, ("unit 0", "unit 1")).axes
+    >>> axes.get_xlabel(), axes.get_legend().get_texts()[0].get_text()
+    ('unit 0', 'point, 25% of the plane')
     """
     # Colours by attractor, from 1 on; 0 stands for -1.
     colours = [PALETTE[label % len(PALETTE)] for label in range(len(basins.attractors))]

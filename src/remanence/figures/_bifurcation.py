@@ -10,7 +10,16 @@ from remanence.figures._style import BLUE, RED, STYLE, make_figure
 def draw_bifurcation(
     bifurcation: Bifurcation, unit: int = 0, parameter_name: str = "weight", title: str = ""
 ) -> Figure:
-    """One unit of every equilibrium and cycle against the parameter: filled where stable."""
+    """One unit of every equilibrium and cycle against the parameter: filled where stable.
+
+    >>> from remanence import dynamics, figures
+    >>> found = dynamics.trace_bifurcation(
+    ...     lambda gain: lambda state: gain * state, [-1.0], np.ones((1, 1)), smooth=False
+    ... )
+    >>> (axes,) = figures.draw_bifurcation(found, parameter_name="gain").axes
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('gain', 'state of unit 0')
+    """
     with mpl.rc_context(STYLE):
         figure = make_figure(4.6, 3.2)
         axes = figure.add_subplot()

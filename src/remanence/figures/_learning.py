@@ -14,9 +14,18 @@ NUM_SIGMAS = 2
 
 
 def draw_learning(tables: Tables, looks: Looks | None = None) -> Figure:
-    """A panel for each training (row) and model (column).
+    """Mean return during training: a panel for each training (row) and model (column).
 
     Reads the tables `curves` and `levels`.
+
+    >>> from remanence import figures
+    >>> curves = {"preset": np.array(["short"] * 2), "model": np.array(["gru"] * 2)}
+    >>> curves |= {"seed": np.array([1, 1]), "iteration": np.array([1, 2])}
+    >>> curves |= {"return": np.array([0.5, 4.0])}
+    >>> tables = {"curves": curves, "levels": figures.tabulate_levels({"optimal": 4.0})}
+    >>> (axes,) = figures.draw_learning(tables).axes
+    >>> axes.get_title(), axes.get_ylabel()
+    ('gru (1)', 'return, mean ± 2σ')
     """
     looks = looks or Looks()
     curves, levels = tables["curves"], read_levels(tables)

@@ -13,13 +13,24 @@ NEAREST = 0.05
 
 
 def read_levels(tables: Tables) -> dict[str, float]:
-    """The table `levels` as returns by name."""
+    """The table `levels` as returns by name.
+
+    >>> from remanence import figures
+    >>> figures.read_levels({"levels": figures.tabulate_levels({"optimal": 4.0, "nothing": 0.0})})
+    {'optimal': 4.0, 'nothing': 0.0}
+    """
     levels = tables["levels"]
     return dict(zip(levels["name"].tolist(), levels["return"].tolist(), strict=True))
 
 
 def tabulate_levels(levels: Mapping[str, float]) -> Columns:
-    """Returns by name as the table `levels`."""
+    """Returns by name as the table `levels`.
+
+    >>> from remanence import figures
+    >>> levels = figures.tabulate_levels({"optimal": 4.0, "nothing": 0.0})
+    >>> levels["name"].tolist(), levels["return"].tolist()
+    (['optimal', 'nothing'], [4.0, 0.0])
+    """
     return {
         "name": np.array(list(levels), str),
         "return": np.array(list(levels.values()), float),

@@ -33,6 +33,14 @@ def draw_returns(
     `stability` names that of each agent, `axis` the column of what grows, `label` what that is,
     and `levels` returns that mean something. Lines that fall on each other are counted where they
     end.
+
+    >>> from remanence import figures
+    >>> columns = {"agent": [1, 1], "length": [10, 100], "return": [4.0, 1.95]}
+    >>> columns |= {"low": [4.0, 1.95], "high": [4.0, 1.95]}
+    >>> summary = {name: np.array(column) for name, column in columns.items()}
+    >>> figure = figures.draw_returns(summary, {1: "monostable"}, label="length of the maze")
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('length of the maze', 'return')
     """
     axis = axis or next(name for name in summary if name not in OTHER_COLUMNS)
     with mpl.rc_context(STYLE):

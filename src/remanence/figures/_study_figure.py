@@ -26,6 +26,11 @@ class StudyFigure:
     """How a figure is drawn, which tables must have rows, and what is said below it.
 
     `counterpart` says which figure of a paper it is ours of, if there is one.
+
+    >>> from remanence import figures
+    >>> figure = figures.StudyFigure(figures.draw_learning, ("curves",), "Learning", "Mean return.")
+    >>> figure.list_absent({"curves": {"seed": np.zeros(0, int)}})
+    ['curves']
     """
 
     draw: Callable[[Tables], Figure]
@@ -40,7 +45,18 @@ class StudyFigure:
 
 
 def draw_figure(figure: StudyFigure, tables: Tables) -> Figure:
-    """Draw a figure from tables that must have rows."""
+    """Draw a figure from tables that must have rows.
+
+    >>> from remanence import figures
+    >>> def draw(tables):
+    ...     drawn = figures.make_figure()
+    ...     drawn.add_subplot(ylabel="return").plot(tables["curves"]["return"])
+    ...     return drawn
+    >>> figure = figures.StudyFigure(draw, ("curves",), title="Returns", caption="Of one agent.")
+    >>> tables = {"curves": {"return": np.array([0.5, 4.0])}}
+    >>> figures.draw_figure(figure, tables).axes[0].get_ylabel()
+    'return'
+    """
     for need in figure.list_absent(tables):
         remedy = f"the figure {figure.title!r} needs rows in {need!r}"
         raise InvalidOptionError("tables", list(tables), remedy)

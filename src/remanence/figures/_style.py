@@ -29,14 +29,26 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def make_figure(width_inches: float = 5.5, height_inches: float = 3.2) -> Figure:
-    """An empty figure that belongs to no window."""
+    """An empty figure that belongs to no window.
+
+    >>> from remanence import figures
+    >>> figures.make_figure(4.0, 3.0).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
     figure = Figure(figsize=(width_inches, height_inches), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def save_figure(figure: Figure, path: str | Path, dots_per_inch: int = 200) -> None:
-    """Write a figure, whole, in the format of its suffix."""
+    """Write a figure, whole, in the format of its suffix.
+
+    >>> from pathlib import Path
+    >>> from remanence import figures
+    >>> figures.save_figure(figures.make_figure(), "empty.png", dots_per_inch=20)
+    >>> Path("empty.png").read_bytes()[1:4]
+    b'PNG'
+    """
     path = Path(path)
     if path.suffix not in FORMATS:
         raise InvalidOptionError("path", str(path), f"end it in one of {', '.join(FORMATS)}")

@@ -25,6 +25,12 @@ class Finding:
     """What we found, in words, and whether it agrees; None where there is too little to tell.
 
     `trained_less` says that some of the models were trained for less than those of the claim.
+
+    >>> from remanence import report
+    >>> report.Finding("57 of 90", agrees=True).verdict
+    'agrees'
+    >>> report.Finding("1 of 2", agrees=None).verdict
+    'not tested at this size'
     """
 
     ours: str
@@ -46,6 +52,16 @@ class Claim:
 
     A claim about `how_many` models learn something cannot be tested on trainings that were cut
     short; one about what models do that have learned can.
+
+    >>> from remanence import report
+    >>> claim = report.Claim(
+    ...     sentence="Most models are bistable.",
+    ...     rule="more than half are",
+    ...     judge=lambda tables: report.Finding("57 of 90", agrees=57 > 45),
+    ...     place="section 5",
+    ... )
+    >>> claim.judge({}).verdict
+    'agrees'
     """
 
     sentence: str
@@ -56,7 +72,19 @@ class Claim:
 
 
 def judge_claims(claims: Mapping[str, Claim], tables: Tables) -> dict[str, Finding]:
-    """The finding on every claim, by name; a judge that fails is reported as such."""
+    """The finding on every claim, by name; a judge that fails is reported as such.
+
+    >>> from remanence import report
+    >>> def judge(tables):
+    ...     models = tables["agents"]
+    ...     most = report.share(models, "stability", "bistable") > 0.5
+    ...     return report.conclude(report.say_count(models, "stability", "bistable"), most, models)
+    >>> claims = {"most": report.Claim("Most are bistable.", "more than half are", judge, "")}
+    >>> report.judge_claims(claims, {"agents": {"stability": np.array(["bistable"] * 6)}})
+    {'most': Finding(ours='6 of 6', agrees=True, trained_less=False)}
+    >>> report.judge_claims(claims, {})["most"].ours
+    "could not be judged: KeyError: 'agents'"
+    """
     return {name: _judge(claim, tables) for name, claim in claims.items()}
 
 
@@ -81,6 +109,13 @@ def conclude(
 
     If it cannot be told whether it agrees (None), there is none either. `trained_less` names the
     models that were trained for less than those of the claim, and for how much.
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.conclude("2 of 4", True, models, fewest=4).verdict
+    'agrees'
+    >>> report.conclude("2 of 4", True, models).verdict
+    'not tested at this size'
     """
     sizes = [count_rows(group) for group in groups]
     if not any(sizes):
@@ -92,33 +127,69 @@ def conclude(
 
 
 def keep_known(models: Columns, name: str) -> Columns:
-    """The models of which that was found out: measured, and decided."""
+    """The models of which that was found out: measured, and decided.
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.keep_known(models, "stability")["stability"].tolist()
+    ['bistable', 'bistable', 'monostable']
+    """
     return keep_rows(models, (models[name] != "") & (models[name] != UNDECIDED))
 
 
 def count(models: Columns, name: str, value: object = True) -> int:
-    """How many models have that value."""
+    """How many models have that value.
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.count(models, "stability", "bistable")
+    2
+    """
     return int(np.count_nonzero(models[name] == value))
 
 
 def share(models: Columns, name: str, value: object = True) -> float:
-    """Which part of the models has that value; NaN of none."""
+    """Which part of the models has that value; NaN of none.
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.share(models, "stability", "bistable")
+    0.5
+    """
     number = count_rows(models)
     return count(models, name, value) / number if number else float("nan")
 
 
 def say_count(models: Columns, name: str, value: object = True) -> str:
-    """Such as "57 of 90"."""
+    """Such as "57 of 90".
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.say_count(models, "stability", "bistable")
+    '2 of 4'
+    """
     return f"{count(models, name, value)} of {count_rows(models)}"
 
 
 def say_number(number: float, form: str = ",.2f") -> str:
-    """A number, or a dash where there is nothing to average."""
+    """A number, or a dash where there is nothing to average.
+
+    >>> from remanence import report
+    >>> report.say_number(1234.5), report.say_number(0.5, ".0%"), report.say_number(float("nan"))
+    ('1,234.50', '50%', '–')
+    """
     return "–" if np.isnan(number) else f"{number:{form}}"
 
 
 def compare_counts(found: int, total: int, other: tuple[int, int]) -> float:
-    """The p-value of Fisher's exact test that two counts, such as 57 of 90, have one proportion."""
+    """The p-value that two counts, such as 57 of 90, have one proportion.
+
+    Fisher's exact test, two-sided (Fisher 1935).
+
+    >>> from remanence import report
+    >>> round(report.compare_counts(8, 10, (1, 6)), 4)
+    0.035
+    """
     number, size = other
     table = [[found, total - found], [number, size - number]]
     return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
@@ -127,7 +198,15 @@ def compare_counts(found: int, total: int, other: tuple[int, int]) -> float:
 def compare_groups(
     groups: Sequence[Columns], counts: Sequence[tuple[int, int]], name: str, value: object = True
 ) -> float:
-    """The p-value that so many models of each group have that value as the given counts say."""
+    """The p-value that so many models of each group have that value as the given counts say.
+
+    Each count is a pair such as (57, 90). The tests of all groups are combined into one.
+
+    >>> from remanence import report
+    >>> models = {"bistable": np.array([True] * 8 + [False] * 2)}
+    >>> round(report.compare_groups([models], [(1, 6)], "bistable"), 4)
+    0.035
+    """
     return combine_chances(
         [
             compare_counts(count(models, name, value), count_rows(models), numbers)
@@ -138,7 +217,15 @@ def compare_groups(
 
 
 def combine_chances(chances: Sequence[float]) -> float:
-    """One p-value for several tests (Fisher's method); NaN of none."""
+    """One p-value for several tests; NaN of none.
+
+    Fisher's method (Fisher 1932): -2 times the sum of their logarithms is chi-squared, with two
+    degrees of freedom for each test.
+
+    >>> from remanence import report
+    >>> round(report.combine_chances([0.1, 0.2]), 4)
+    0.0982
+    """
     if not chances:
         return float("nan")
     return float(stats.combine_pvalues(chances).pvalue)  # pyright: ignore[reportAttributeAccessIssue]

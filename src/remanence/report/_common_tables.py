@@ -20,6 +20,11 @@ def derive_common_tables(records: Records) -> Tables:
 
     `agents` has a row for each agent of which anything is known but its learning curve, with
     `stability`, `vaa` and `vaa_limit`; the others are as `remanence.figures` has them.
+
+    >>> from remanence import report
+    >>> tables = report.derive_common_tables(report.read_records("examples/agents/mingru"))
+    >>> tables["growth"]["label"].item(), len(tables["curves"]["return"])
+    ('length of the maze (cells)', 250)
     """
     agents = _list_agents(records)
     # A table of no rows may not know what grows.
@@ -36,18 +41,35 @@ def derive_common_tables(records: Records) -> Tables:
 
 
 def stack_rows(rows: list[Row], names: tuple[str, ...]) -> Columns:
-    """Rows as columns of the given names."""
+    """Rows as columns (rows,) of the given names.
+
+    >>> from remanence import report
+    >>> rows = [{"seed": 1, "vaa": 0.5}, {"seed": 2, "vaa": 1.0}]
+    >>> report.stack_rows(rows, ("seed",))["seed"].tolist()
+    [1, 2]
+    """
     return {name: np.array([row[name] for row in rows]) for name in names}
 
 
 def list_rows(columns: Columns) -> list[Row]:
-    """Columns as rows."""
+    """Columns (rows,) as rows.
+
+    >>> from remanence import report
+    >>> report.list_rows({"seed": np.array([1, 2]), "vaa": np.array([0.5, 1.0])})
+    [{'seed': 1, 'vaa': 0.5}, {'seed': 2, 'vaa': 1.0}]
+    """
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def index_by_agent(columns: Columns) -> dict[AgentKey, Row]:
-    """The row of every agent, by job and seed, in a table that has one for each."""
+    """The row of every agent, by job and seed, in a table that has one for each.
+
+    >>> from remanence import report
+    >>> columns = {"job": np.array(["gru", "gru"]), "seed": np.array([1, 2])}
+    >>> report.index_by_agent({**columns, "vaa": np.array([0.5, 1.0])})["gru", 2]["vaa"]
+    1.0
+    """
     return dict(zip(_list_keys(columns), list_rows(columns), strict=True))
 
 

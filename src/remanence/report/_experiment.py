@@ -26,6 +26,22 @@ class Experiment:
     claims read the tables that `derive_tables` makes of a study's records; they are shown in their
     order, the first figure at the top. `summarize` says in up to five sentences what came out.
     `looks` names models and trainings for people.
+
+    >>> from pathlib import Path
+    >>> from remanence import report
+    >>> experiment = report.Experiment(
+    ...     name="copying",
+    ...     title="Do copies last?",
+    ...     about="",
+    ...     profiles=Path("profiles"),
+    ...     derive_tables=report.derive_common_tables,
+    ...     figures={"learning": report.LEARNING},
+    ...     claims={},
+    ...     summarize=lambda tables, findings: ["Nothing was claimed."],
+    ... )
+    >>> tables = experiment.derive_tables(report.read_records("examples/agents/mingru"))
+    >>> experiment.figures["learning"].list_absent(tables)
+    []
     """
 
     name: str
@@ -40,7 +56,12 @@ class Experiment:
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment of that name, or for any other what can be said of every study."""
+    """The experiment of that name, or for any other what can be said of every study.
+
+    >>> from remanence import report
+    >>> list(report.find_experiment("a study of mine").figures)
+    ['returns', 'learning']
+    """
     from remanence.report._any_study import describe_any_study  # which makes an experiment itself
 
     return experiments[name]() if name in experiments else describe_any_study(name)

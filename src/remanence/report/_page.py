@@ -32,6 +32,12 @@ class WrittenReport:
     """Where a report was written, what it found on each claim, and what the study lacks.
 
     `summary` is what the page opens with.
+
+    >>> from pathlib import Path
+    >>> from remanence import report
+    >>> findings = {"most": report.Finding("57 of 90", agrees=True)}
+    >>> report.WrittenReport(Path("report.html"), findings, problems=()).count_verdicts()
+    {'agrees': 1, 'disagrees': 0, 'not tested at this size': 0}
     """
 
     path: Path
@@ -46,7 +52,13 @@ class WrittenReport:
 
 
 def write_report(study: str | Path, out: str | Path | None = None) -> WrittenReport:
-    """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims."""
+    """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims.
+
+    >>> from remanence import report
+    >>> written = report.write_report("examples/agents/mingru", "mingru.html")
+    >>> written.problems, written.path.exists()
+    ((), True)
+    """
     study = Path(study)
     records = read_records(study)
     experiment = find_experiment(str(records.description.get("name", study.absolute().name)))

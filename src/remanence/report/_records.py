@@ -54,6 +54,11 @@ class Records:
     `description` is what study.json or run.json says, `status` has the state of every run by its
     id. Every table has the columns of `IDENTITY`, which say which agent a row is about; unknown
     numbers are NaN, unknown words empty. `levels` are returns to compare with, by name.
+
+    >>> from remanence import report
+    >>> records = report.read_records("examples/agents/mingru")
+    >>> records.trained, records.levels["optimal"], records.problems
+    ({'mingru': (1, 3)}, 4.0, ())
     """
 
     path: Path
@@ -74,7 +79,13 @@ class Records:
 
 
 def read_records(path: str | Path) -> Records:
-    """All that is there of the study, or of the run, in a directory."""
+    """All that is there of the study, or of the run, in a directory.
+
+    >>> from remanence import report
+    >>> curves = report.read_records("examples/agents/mingru").tables["curves"]
+    >>> curves["model"][0].item(), curves["iteration"].max().item()
+    ('mingru', 250)
+    """
     path = Path(path)
     entries = list_entries(path)
     problems = [absence for entry in entries for absence in _find_absent(entry)]

@@ -167,7 +167,9 @@ def _select_columns(
     columns: Mapping[str, np.ndarray], types: Mapping[str, object] | None = None
 ) -> tuple[dict[str, np.ndarray], str]:
     """Arrays for DuckDB, and what selects the columns from them: what is masked or NaN is null."""
-    types = types or {}
+    # DuckDB takes a column of few words for one of a type that has no other.
+    words = {name: "varchar" for name, column in columns.items() if column.dtype.kind in "UO"}
+    types = {**words, **(types or {})}
     values = {f"value{i}": np.ma.getdata(column) for i, column in enumerate(columns.values())}
     nulls = {f"null{i}": _find_nulls(column) for i, column in enumerate(columns.values())}
     selected = [

@@ -31,7 +31,24 @@ FORMAT = 1
 
 @dataclasses.dataclass(frozen=True)
 class StudyDirectory:
-    """Knows the files of one study."""
+    """Knows the files of one study.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> directory = study.StudyDirectory(Path("study"))
+    >>> directory.begin(plan)
+    >>> directory.read_study() == plan, directory.read_description()["name"]
+    (True, 'tmaze')
+    >>> directory.open_run(job).path.as_posix(), directory.open_records(job).path.as_posix()
+    ('study/runs/gru', 'study/runs/gru')
+    >>> directory.status_path(job).as_posix(), directory.lock_path(job).as_posix()
+    ('study/status/gru.json', 'study/.locks/gru')
+    >>> directory.remove_leftovers(job)
+    >>> directory.has_results(job)
+    False
+    """
 
     path: Path
 

@@ -24,6 +24,11 @@ class RunEntry:
     """One run: what it is called and what was planned, and where its files are.
 
     `tables` are those that the plan asks for; of a run without a plan, the curves alone.
+
+    >>> from remanence import study
+    >>> (entry,) = study.list_entries("examples/agents/mingru")
+    >>> entry.model, entry.num_iterations, entry.about["growth"]["name"]
+    ('mingru', 250, 'length')
     """
 
     id: str
@@ -56,7 +61,12 @@ class RunEntry:
 
 
 def list_entries(path: str | Path) -> list[RunEntry]:
-    """The runs of the study in a directory, in the plan's order, or the run in it."""
+    """The runs of the study in a directory, in the plan's order, or the run in it.
+
+    >>> from remanence import study
+    >>> [(entry.id, entry.seeds) for entry in study.list_entries("examples/agents/mingru")]
+    [('mingru', [1])]
+    """
     path = Path(path)
     run = RunDirectory(path)
     if run.exists:

@@ -20,14 +20,26 @@ SECONDS_OF_TRUST = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What jobs are expected to take."""
+    """What jobs are expected to take.
+
+    >>> from remanence import study
+    >>> study.Estimate(seconds=90.0, disk_bytes=2e6).seconds / 60
+    1.5
+    """
 
     seconds: float
     disk_bytes: float
 
 
 def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = None) -> Estimate:
-    """What jobs are expected to take, so many at a time, that share so many cores."""
+    """What jobs are expected to take, so many at a time, that share so many cores.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> alone, shared = (study.estimate([job], num_cores=number) for number in (1, 2))
+    >>> alone.seconds > shared.seconds, alone.disk_bytes == shared.disk_bytes
+    (True, True)
+    """
     num_workers = min(num_workers, num_cores or count_cores())
     pace = _Pace.share(num_workers, num_cores)
     at_a_time = min(num_workers, max(1, len(jobs)))
@@ -38,7 +50,15 @@ def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = 
 
 
 def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
-    """How long the rest of a study will take if it goes on as it went."""
+    """How long the rest of a study will take if it goes on as it went.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> done = study.StudyStatus(plan, {"gru": study.JobStatus("done")})
+    >>> study.estimate_seconds_left(done)
+    0.0
+    """
     num_workers = min(num_workers, count_cores())  # the more there are, the slower is each
     pace = _Pace.share(num_workers)
     foreseen = gone = spent = 0.0

@@ -100,7 +100,9 @@ def find_result_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
         # Older tables do not say which weights they are of; certificates do, made beside them.
         problem = "a certificate beside it is of other weights, so this may be too"
         for name in ("evaluations", "stability"):
-            tables.setdefault(records.table_path(name), problem)
+            path = records.table_path(name)
+            if path not in tables and path.exists() and records.read_weights(name) is None:
+                tables[path] = problem
     if certificates:
         problem = "it repeats a certificate that is made anew"
         tables.setdefault(table, problem)

@@ -29,6 +29,17 @@ def run_job(path: str | Path, job: Job) -> str:
 
     A function of its arguments and the files alone, so that any executor can run it anywhere. What
     goes wrong is in the job's status file. If another process is at this job, it is waited for.
+
+    >>> import shutil
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
+    >>> job = study.Job("mingru", "tmaze-short", "small", "mingru", [1], 250, **asked)
+    >>> plan = study.Study("tmaze", "tiny", "", [job])
+    >>> study.StudyDirectory(Path("study")).begin(plan)
+    >>> _ = shutil.copytree("examples/agents/mingru", "study/runs/mingru")  # trained already
+    >>> study.run_job("study", job)
+    'done'
     """
     keep_compiled_programs()
     directory = StudyDirectory(Path(path))

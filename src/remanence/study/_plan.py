@@ -36,6 +36,24 @@ class Job:
     them, in this order: all that their environment is fit for, if not given. `budget` is the number
     of steps that a certificate may take, `changes` are numbers of PPO that differ from the
     preset's.
+
+    >>> from remanence import study
+    >>> job = study.Job(
+    ...     id="gru",
+    ...     preset="tmaze-short",
+    ...     network="small",
+    ...     cell="gru",
+    ...     seeds=[1, 2],
+    ...     num_iterations=100,
+    ...     lengths=[2, 100],
+    ...     changes={"discount": 0.9},
+    ... )
+    >>> job.check()
+    >>> environment, params = job.make_environment()
+    >>> environment.read_growth(params), job.make_architecture().cell, job.make_config().discount
+    ((1, 3), 'gru', 0.9)
+    >>> job.to_json()["stages"]
+    ['evaluate', 'stability', 'certify']
     """
 
     id: str
@@ -110,7 +128,15 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Jobs under one name; `note` says in a sentence how large it is and what it cannot show."""
+    """Jobs under one name; `note` says in a sentence how large it is and what it cannot show.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> plan.check()
+    >>> study.Study.from_json(plan.to_json()) == plan
+    True
+    """
 
     name: str
     profile: str

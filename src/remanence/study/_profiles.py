@@ -33,12 +33,36 @@ _TRAINING_KEYS = (
 
 
 def list_profiles(study: str, folder: Path) -> list[str]:
-    """The sizes of a study that a folder has: files such as STUDY-laptop.toml."""
+    """The sizes of a study that a folder has: files such as STUDY-laptop.toml.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> for name in ("tmaze-laptop.toml", "tmaze-full.toml"):
+    ...     Path(name).touch()
+    >>> study.list_profiles("tmaze", Path("."))
+    ['full', 'laptop']
+    """
     return sorted(path.stem.removeprefix(f"{study}-") for path in folder.glob(f"{study}-*.toml"))
 
 
 def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
-    """A study in one of the sizes that a folder has, or from a TOML file of the user's own."""
+    """A study in one of the sizes that a folder has, or from a TOML file of the user's own.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> _ = Path("tmaze-tiny.toml").write_text('''
+    ... name = "tmaze"
+    ... profile = "tiny"
+    ... lengths = {shortest = 2, longest = 1000}
+    ... [[trainings]]
+    ... presets = ["tmaze-short"]
+    ... cells = ["gru", "mingru"]
+    ... seeds = {first = 1, last = 3}
+    ... num_iterations = 10
+    ... ''')
+    >>> [job.id for job in study.load_profile("tmaze", "tiny", Path(".")).jobs]
+    ['tmaze-short-gru', 'tmaze-short-mingru']
+    """
     if profile.endswith(".toml"):
         found = _read_profile(Path(profile))
         if found.name != study:

@@ -19,6 +19,7 @@ import numpy as np
 
 from remanence import envs
 from remanence.certificates import hash_policy, read_certificate
+from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import read_about, read_table, write_table
 from remanence.study._older import derive_outcomes, find_older_table, modernize
@@ -34,6 +35,20 @@ class AgentRecords:
 
     Each table says in its file which weights its rows are about, by a hash for each seed. `older`
     is where earlier versions of remanence kept tables and certificates, by their names.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> records = study.AgentRecords(Path("run"))
+    >>> columns = {"seed": np.array([1]), "stability": np.array(["bistable"])}
+    >>> records.write("stability", columns, weights={1: "4f2a"})
+    >>> more = {"seed": np.array([2]), "stability": np.array(["monostable"])}
+    >>> records.update("stability", more, weights={1: "4f2a", 2: "9b1c"})
+    >>> records.read("stability")["stability"].tolist(), records.read_weights("stability")
+    (['bistable', 'monostable'], {1: '4f2a', 2: '9b1c'})
+    >>> records.has("stability"), records.can_read("outcomes"), records.list_certified()
+    (True, False, [])
+    >>> records.table_path("stability").as_posix(), records.certificate_path(1).as_posix()
+    ('run/stability.parquet', 'run/certificates/seed-1.json')
     """
 
     path: Path
@@ -62,11 +77,15 @@ class AgentRecords:
 
     def read(self, table: str) -> Columns:
         """A table, with the columns that the present version gives it."""
-        if table == "outcomes" and not self.has(table):
-            return derive_outcomes(self.read("evaluations"))
-        if table == "certificates" and not self.has(table):
-            return self.tabulate_certificates(self.list_certified())
-        return modernize(table, read_table(self.table_path(table)))
+        try:
+            if table == "outcomes" and not self.has(table):
+                return derive_outcomes(self.read("evaluations"))
+            if table == "certificates" and not self.has(table):
+                return self.tabulate_certificates(self.list_certified())
+            return modernize(table, read_table(self.table_path(table)))
+        except (LookupError, TypeError, ValueError) as error:
+            problem = f"its columns are not those of this version ({error!r})"
+            raise StoreError(self.table_path(table), problem, "make it anew") from error
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
@@ -75,7 +94,15 @@ class AgentRecords:
         return sorted(int(number) for number in numbers if number.isdecimal())
 
     def tabulate_certificates(self, seeds: Sequence[int]) -> Columns:
-        """The table of certificates, from the certificates of these agents."""
+        """The table of certificates, from the certificates of these agents.
+
+        >>> from pathlib import Path
+        >>> from remanence import study, training
+        >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+        >>> _ = study.certify_agents(group)
+        >>> group.records.tabulate_certificates([1])["solved_span"].tolist()
+        [13.0]
+        """
         found = {seed: read_certificate(self.certificate_path(seed)) for seed in seeds}
         return collect_rows([record_certificate(seed, it) for seed, it in found.items()])
 
@@ -120,6 +147,12 @@ class AgentGroup:
     """Agents of which something is to be found out, and where that is written.
 
     `weights` has the hashes of these agents and of their siblings in the run, by seed.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> group.agents[1].architecture.cell, group.env[0], group.records.path.name
+    ('mingru', TMaze(), 'mingru')
     """
 
     agents: Mapping[int, Agent]
@@ -131,7 +164,14 @@ class AgentGroup:
 def open_group(
     run: RunDirectory, records: AgentRecords | None = None, seeds: list[int] | None = None
 ) -> AgentGroup:
-    """The agents of a run, all or some; what is found out goes to the run if nobody says else."""
+    """The agents of a run, all or some; what is found out goes to the run if nobody says else.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> list(group.agents), list(group.weights)
+    ([1], [1])
+    """
     known = run.read_description()["what"]["seeds"]
     weights = {s: hash_weights(run.agent_path(s)) for s in known if run.agent_path(s).exists()}
     return AgentGroup(
@@ -140,5 +180,11 @@ def open_group(
 
 
 def hash_weights(path: Path) -> str:
-    """The hash of the policy in an agent's file, by which certificates name it too."""
+    """The hash of the policy in an agent's file, by which certificates name it too.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> study.hash_weights(Path("examples/agents/mingru/agents/seed-1.safetensors"))[:16]
+    '3c706d50b2ca476a'
+    """
     return hash_policy(read_agent(path)[0])

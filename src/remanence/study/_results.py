@@ -21,7 +21,12 @@ _PROBE = 100
 
 
 def list_tables() -> tuple[str, ...]:
-    """The names of all tables that there may be."""
+    """The names of all tables that there may be.
+
+    >>> from remanence import study
+    >>> study.list_tables()[:4]
+    ('summary', 'curves', 'evaluations', 'outcomes')
+    """
     asked = [table for name in stages for table in stages[name].tables]
     return ("summary", "curves", *asked)
 
@@ -37,6 +42,11 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of every
     length is infinite; what is undecided or unknown is null. A query of it reads no file, whoever
     wrote it.
+
+    >>> from remanence import study
+    >>> curves = study.load_results("examples/agents/mingru", "curves")
+    >>> curves.aggregate("cell, max(iteration)").fetchall()
+    [('mingru', 250)]
     """
     if table not in list_tables():
         raise UnknownNameError("table", table, list_tables())

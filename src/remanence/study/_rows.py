@@ -24,7 +24,15 @@ _KINDS = {
 
 
 def collect_rows(rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    """Rows with the same names as columns; what is None in some of them is masked there."""
+    """Rows with the same names as columns (rows,); what is None in some of them is masked there.
+
+    None is for columns of what may be unknown, such as `merge` and `vaa_limit`.
+
+    >>> from remanence import study
+    >>> columns = study.collect_rows([{"seed": 1, "merge": None}, {"seed": 2, "merge": 40}])
+    >>> {name: column.tolist() for name, column in columns.items()}
+    {'seed': [1, 2], 'merge': [None, 40]}
+    """
     return {name: _collect([row[name] for row in rows], _KINDS.get(name)) for name in rows[0]}
 
 

@@ -45,6 +45,22 @@ def run_study(
     manager; one that breaks, because a worker was killed, is opened anew, and what was under way is
     tried again. A job that fails does not stop the others. `command` is the command line that the
     study is begun by, if any; `on_change` is told again and again how far the study is.
+
+    >>> import shutil
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
+    >>> job = study.Job("mingru", "tmaze-short", "small", "mingru", [1], 250, **asked)
+    >>> plan = study.Study("tmaze", "tiny", "", [job])
+    >>> study.StudyDirectory(Path("study")).begin(plan)
+    >>> _ = shutil.copytree("examples/agents/mingru", "study/runs/mingru")  # trained already
+    >>> status = study.run_study("study", plan, open_executor=lambda: ThreadPoolExecutor(1))
+    >>> status.finished
+    True
+    >>> columns = "length, outcome"
+    >>> study.load_results("study", "outcomes").select(columns).fetchall()
+    [(2, 'solved'), (100, 'random')]
     """
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.

@@ -44,6 +44,10 @@ class Stage:
 
     `run(group, job, on_agent)` writes the `tables` into `group.records`; `on_agent` is told how
     many agents are done, of how many. `supports` says of which environments it can be asked.
+
+    >>> from remanence import envs, study
+    >>> study.stages["certify"].tables, study.stages["certify"].supports(envs.LookupTreeMaze())
+    (('certificates',), False)
     """
 
     doing: str
@@ -65,7 +69,16 @@ def evaluate_agents(
     plain: bool = False,
     on_agent: OnAgent = _ignore,
 ) -> Evaluation:
-    """Run agents at values of what grows; writes every episode, and the outcome at each value."""
+    """Run agents at values of what grows; writes every episode, and the outcome at each value.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> study.evaluate_agents(group, [2, 100]).summarize()["outcome"].tolist()
+    ['solved', 'random']
+    >>> group.records.has("evaluations", "outcomes")
+    True
+    """
     found = evaluate(
         group.agents,
         group.env,
@@ -86,7 +99,16 @@ def _name_seeds(columns: Columns) -> Columns:
 
 
 def measure_agents(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, str]:
-    """Measure how stable memories are, and keep how they begin to settle; returns names by seed."""
+    """Measure how stable memories are, and keep how they begin to settle; returns names by seed.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> study.measure_agents(group)
+    {1: 'monostable'}
+    >>> group.records.read("orbits")["step"].max().item()
+    99
+    """
     environment, _ = group.env
     rows, orbits, names = [], [], {}
     for number, (seed, agent) in enumerate(group.agents.items(), start=1):
@@ -120,6 +142,14 @@ def certify_agents(
     """Settle all lengths for each agent, and write certificates; returns them by seed.
 
     With `out`, certificates alone are written, and to that directory.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> print(study.certify_agents(group)[1].compiled.solved.lengths)
+    lengths 1 to 13
+    >>> group.records.list_certified()
+    [1]
     """
     made = {}
     for number, (seed, agent) in enumerate(group.agents.items(), start=1):

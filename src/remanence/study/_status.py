@@ -30,6 +30,11 @@ class JobStatus:
 
     `updated` moves on every few seconds while the job runs, whatever it is doing. `replaced` has a
     sentence for each file that was found damaged or foreign since the study was last taken up.
+
+    >>> from remanence import study
+    >>> status = study.JobStatus("running", "training", iteration=3, num_iterations=250)
+    >>> status.iteration / status.num_iterations, status.lost
+    (0.012, False)
     """
 
     state: str = WAITING
@@ -65,6 +70,13 @@ class StudyStatus:
     """The status of every job, by id and in the plan's order.
 
     `silent_seconds` have gone by since the process that runs the study, if any, was heard of.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> status = study.StudyStatus(plan, {"gru": study.JobStatus("done")})
+    >>> status.list_jobs("done"), status.finished
+    (['gru'], True)
     """
 
     study: Study
@@ -89,7 +101,16 @@ class StudyStatus:
 
 
 def read_status(path: str | Path) -> StudyStatus:
-    """How far the study in a directory is, whoever works on it."""
+    """How far the study in a directory is, whoever works on it.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> study.StudyDirectory(Path("study")).begin(plan)
+    >>> {id: job.state for id, job in study.read_status("study").jobs.items()}
+    {'gru': 'waiting'}
+    """
     directory = StudyDirectory(Path(path))
     study = directory.read_study()
     jobs = {job.id: read_job_status(directory.status_path(job)) for job in study.jobs}

@@ -18,6 +18,11 @@ def open_workers(num_workers: int = 1) -> Iterator[Executor]:
     """Processes that take jobs; they end with this block, or with this process, at once.
 
     One is enough on most machines, since a training spreads its seeds over all cores.
+
+    >>> from remanence import study
+    >>> with study.open_workers(2) as executor:
+    ...     print(type(executor).__name__)
+    ProcessPoolExecutor
     """
     if num_workers < 1:
         raise InvalidOptionError("num_workers", num_workers, "use 1 or more")

@@ -7,7 +7,13 @@ import jax
 
 
 def keep_compiled_programs() -> None:
-    """Turn on JAX's compilation cache in the user's cache directory, unless it is on already."""
+    """Turn on JAX's compilation cache in the user's cache directory, unless it is on already.
+
+    >>> from remanence import training
+    >>> training.keep_compiled_programs()
+    >>> jax.config.jax_compilation_cache_dir is None
+    False
+    """
     if jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
         return
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

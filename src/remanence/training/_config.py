@@ -32,6 +32,13 @@ class PPOConfig:
     A minibatch holds `num_envs / num_minibatches` whole sequences of `num_steps` steps. Not given
     by the paper: Adam's epsilon, the value loss as half the mean squared error, and the
     normalisation of advantages within each minibatch.
+
+    >>> from remanence import training
+    >>> training.PPOConfig(num_envs=10, num_iterations=20).num_steps
+    1400
+    >>> training.PPOConfig(num_envs=5)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: ...
     """
 
     num_envs: int = 50
@@ -84,6 +91,11 @@ class PPOConfig:
 
 
 def change_config(config: PPOConfig, changes: Mapping[str, Any]) -> PPOConfig:
-    """A copy with some numbers changed; an unknown name is answered with the nearest known."""
+    """A copy with some numbers changed; an unknown name is answered with the nearest known.
+
+    >>> from remanence import training
+    >>> training.change_config(training.PPOConfig(), {"discount": 0.9}).discount
+    0.9
+    """
     check_options("PPO", changes, [field.name for field in dataclasses.fields(PPOConfig)])
     return dataclasses.replace(config, **changes)

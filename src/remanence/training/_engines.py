@@ -1,6 +1,6 @@
 """Many seeds at once: how one seed's program is spread over cores or batched on an accelerator.
 
-On a CPU, a batch of the T-maze's tiny networks is slower than each core working through seeds of
+On a CPU, a batch of tiny networks is slower than each core working through seeds of
 its own with one shared compiled program (`benchmarks/seed_batching.py`); on an accelerator all
 seeds are one batch.
 """
@@ -150,7 +150,12 @@ def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
 
 
 def count_cores() -> int:
-    """The cores that this process may use, which a scheduler may have made fewer than there are."""
+    """The cores that this process may use, which a scheduler may have made fewer than there are.
+
+    >>> from remanence import training
+    >>> training.count_cores() >= 1
+    True
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

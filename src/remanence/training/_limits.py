@@ -26,7 +26,12 @@ NUMBERS_PER_STEP = 6
 
 
 def check_seeds(seeds: Any) -> list[int]:
-    """Seeds as a list: whole numbers, each one once, and not too many."""
+    """Seeds as a list: whole numbers, each one once, and not too many.
+
+    >>> from remanence import training
+    >>> training.check_seeds(range(1, 4))
+    [1, 2, 3]
+    """
     # A range is short however many numbers it stands for, so they are counted first.
     if isinstance(seeds, Sequence) and len(seeds) > MOST_SEEDS:
         raise InvalidOptionError("seeds", _shorten(seeds), f"{MOST_SEEDS:,} are the most")
@@ -44,7 +49,14 @@ def check_seeds(seeds: Any) -> list[int]:
 def check_training(
     environment: AbstractEnvironment, network: Architecture, config: PPOConfig, num_seeds: int
 ) -> None:
-    """Raise if a network cannot be made, or if it or its rollouts cannot fit into this machine."""
+    """Raise if a network cannot be made, or if it or its rollouts cannot fit into this machine.
+
+    >>> from remanence import envs, networks, training
+    >>> huge = networks.Architecture(cell="gru", state_size=1_000_000)
+    >>> training.check_training(envs.TMaze(), huge, training.PPOConfig(), num_seeds=1)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: ...
+    """
     check_memory(Learner(environment, network, config), num_seeds)
 
 

@@ -15,6 +15,10 @@ class Cost:
 
     Seconds are those of one core of a server processor, `seconds_per_agent` those of all that
     follows training; bytes are those of a run's files, mostly weights and Adam's moments.
+
+    >>> from remanence import training
+    >>> training.Cost(seconds_per_iteration=0.5).seconds_to_compile
+    15.0
     """
 
     seconds_per_iteration: float = 0.12
@@ -28,6 +32,15 @@ class Preset:
     """A training by name: which environment, which network, which numbers.
 
     `costs` are by the name of a network, as far as somebody has measured them.
+
+    >>> from remanence import training
+    >>> costs = {"small": training.Cost(seconds_per_iteration=0.5)}
+    >>> preset = training.Preset("tmaze", {"length": (1, 3)}, costs=costs)
+    >>> environment, params = preset.make_environment(time_limit_factor=None)
+    >>> environment.read_growth(params), environment.time_limit(params)
+    ((1, 3), None)
+    >>> preset.find_cost("small").seconds_per_iteration
+    0.5
     """
 
     environment: str
@@ -50,7 +63,14 @@ register_preset = presets.register
 
 
 def get_preset(name: str) -> Preset:
-    """The preset of that name; the name of an environment stands for a training with defaults."""
+    """The preset of that name; the name of an environment stands for a training with defaults.
+
+    >>> from remanence import training
+    >>> training.get_preset("tmaze-short").environment_options
+    {'length': (1, 3)}
+    >>> training.get_preset("lookup-tree-maze").architecture
+    'small'
+    """
     if name not in presets and name in envs.registry:
         return Preset(name)
     return presets[name]

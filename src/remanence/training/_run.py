@@ -79,7 +79,19 @@ def describe_run(
 
 @dataclasses.dataclass(frozen=True)
 class RunDirectory:
-    """Reads and writes one run."""
+    """Reads and writes one run.
+
+    >>> from pathlib import Path
+    >>> from remanence import training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> run.read_description()["what"]["seeds"], run.agent_path(1).name
+    ([1], 'seed-1.safetensors')
+    >>> agents, (environment, params) = run.load_agents(), run.load_environment()
+    >>> agents[1].architecture.cell, environment.read_growth(params)
+    ('mingru', (1, 3))
+    >>> {name: len(column) for name, column in run.load_curves().items()}["return"]
+    250
+    """
 
     path: Path
 
@@ -91,7 +103,16 @@ class RunDirectory:
         return self.description_path.exists()
 
     def create(self, description: Mapping[str, Any]) -> None:
-        """Begin a run; an existing one is never overwritten."""
+        """Begin a run; an existing one is never overwritten.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+        >>> copy = training.RunDirectory(Path("copy"))
+        >>> copy.create(run.read_description())
+        >>> copy.exists
+        True
+        """
         if self.exists:
             raise StoreError(
                 self.path, "there is a run here already", "resume it or choose another directory"
@@ -100,7 +121,17 @@ class RunDirectory:
         write_json(self.description_path, description)
 
     def refuse_leftovers(self) -> None:
-        """Raise if there are files of a run whose description is missing: they may be of any."""
+        """Raise if there are files of a run whose description is missing: they may be of any.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+        >>> run.refuse_leftovers()
+        >>> run.description_path.unlink()
+        >>> run.refuse_leftovers()
+        Traceback (most recent call last):
+        remanence.errors.StoreError: ...
+        """
         agents = f"agents/*{self.agent_path(0).suffix}"
         parts = {"agents": agents, "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
         found = [name for name, files in parts.items() if any(self.path.glob(files))]
@@ -113,7 +144,17 @@ class RunDirectory:
             )
 
     def check(self, description: Mapping[str, Any]) -> None:
-        """Raise unless what is to be resumed is what was begun, with the same versions."""
+        """Raise unless what is to be resumed is what was begun, with the same versions.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+        >>> now = run.read_description()
+        >>> run.check(now)
+        >>> run.check(now | {"what": now["what"] | {"seeds": [1, 2]}})
+        Traceback (most recent call last):
+        remanence.errors.StoreError: ...
+        """
         found = self.read_description()
         # Earlier versions of remanence wrote down the versions of fewer packages.
         versions = {name: description["versions"].get(name) for name in found["versions"]}
@@ -153,7 +194,13 @@ class RunDirectory:
         return states, _strip(arrays, _CURVE)
 
     def check_checkpoint(self) -> Mapping[str, np.ndarray] | None:
-        """The arrays of the last checkpoint, if any; raise if it is not whole or not this run's."""
+        """The arrays of the last checkpoint, if any; raise if it is not whole or not this run's.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> training.RunDirectory(Path("examples/agents/mingru")).check_checkpoint() is None
+        True
+        """
         if not self.checkpoint_path.exists():
             return None
         arrays, run = self._read_checkpoint()
@@ -171,14 +218,30 @@ class RunDirectory:
         return arrays
 
     def recall_description(self) -> dict[str, Any] | None:
-        """The run's description as the last checkpoint has it, if there is one that does."""
+        """The run's description as the last checkpoint has it, if there is one that does.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> training.RunDirectory(Path("examples/agents/mingru")).recall_description() is None
+        True
+        """
         try:
             return self._read_checkpoint()[1]
         except StoreError:
             return None
 
     def restore_description(self, description: Mapping[str, Any]) -> None:
-        """Write a description that was lost."""
+        """Write a description that was lost.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+        >>> description = run.read_description()
+        >>> run.description_path.unlink()
+        >>> run.restore_description(description)
+        >>> run.exists
+        True
+        """
         write_json(self.description_path, description)
 
     def _read_checkpoint(self) -> tuple[Mapping[str, np.ndarray], dict[str, Any] | None]:
@@ -194,7 +257,15 @@ class RunDirectory:
         return arrays, run if _is_description(run) else None
 
     def save_curves(self, seeds: Sequence[int], curves: Curves) -> None:
-        """Write the curves, an array (iterations, seeds) for each metric, as one long table."""
+        """Write the curves, an array (iterations, seeds) for each metric, as one long table.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("run"))
+        >>> run.save_curves([1, 2], {"return": np.array([[0.5, 1.0]])})
+        >>> {name: column.tolist() for name, column in run.load_curves().items()}
+        {'seed': [1, 2], 'iteration': [1, 1], 'return': [0.5, 1.0]}
+        """
         num_iterations = len(next(iter(curves.values())))
         columns = {
             "seed": np.tile(np.array(seeds, np.int64), num_iterations),
@@ -206,7 +277,17 @@ class RunDirectory:
         )
 
     def save_agent(self, seed: int, agent: Agent) -> None:
-        """Write the agent of one seed."""
+        """Write the agent of one seed.
+
+        >>> from pathlib import Path
+        >>> from remanence import training
+        >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+        >>> copy = training.RunDirectory(Path("copy"))
+        >>> copy.create(run.read_description())
+        >>> copy.save_agent(1, run.load_agents()[1])
+        >>> list(copy.load_agents())
+        [1]
+        """
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
         agent.save(self.agent_path(seed), origin)
@@ -268,6 +349,13 @@ def find_foreign(header: Mapping[str, Any], seed: int, what: Mapping[str, Any]) 
     """Why an agent with such a header is not that of a seed of a run, in words, or None.
 
     `what` is what the run's description has under that name.
+
+    >>> from pathlib import Path
+    >>> from remanence import networks, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> _, header = networks.read_agent(run.agent_path(1))
+    >>> training.find_foreign(header, 2, run.read_description()["what"])
+    'this is the agent of seed 1, and that of seed 2 is expected here'
     """
     origin = header["origin"]
     if origin.get("seed") != seed:

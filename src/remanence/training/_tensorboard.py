@@ -13,6 +13,13 @@ class TensorBoardLog:
 
     Call it as `on_iteration`; it is a context manager that closes its files. A training that is
     resumed goes on in the same directory, and what was logged beyond its checkpoint is dropped.
+
+    >>> from pathlib import Path
+    >>> from remanence import training
+    >>> with training.TensorBoardLog("logs", seeds=[1, 2]) as log:
+    ...     log(training.Progress(1, 250, {"return": np.array([0.5, 1.0])}, seconds=0.1, steps=100))
+    >>> sorted(path.name for path in Path("logs").iterdir())
+    ['seed-1', 'seed-2']
     """
 
     def __init__(self, directory: str | Path, seeds: Sequence[int]):

@@ -25,7 +25,14 @@ from remanence.training._run import Curves, RunDirectory, describe_run
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """What is known after an iteration; `metrics` have one entry for each seed."""
+    """What is known after an iteration; `metrics` have one entry for each seed.
+
+    >>> from remanence import training
+    >>> metrics = {"return": np.array([0.5, 1.0])}
+    >>> progress = training.Progress(1, 250, metrics, seconds=0.1, steps=1000)
+    >>> f"{progress.iteration} of {progress.num_iterations}: {progress.metrics['return'].mean()}"
+    '1 of 250: 0.75'
+    """
 
     iteration: int
     num_iterations: int
@@ -39,6 +46,12 @@ class Training:
     """What a training gives: an agent for each seed, and curves (iterations, seeds) by metric.
 
     `seconds` says where its time went, by phase and added up over threads.
+
+    >>> from remanence import training
+    >>> curves = {"return": np.array([[0.5], [1.0]])}
+    >>> made = training.Training(agents={}, curves=curves, finished=True, seconds={"play": 0.1})
+    >>> made.curves["return"][-1].tolist()
+    [1.0]
     """
 
     agents: dict[int, Agent]
@@ -70,6 +83,16 @@ def train(
     `labels` name the training (`preset`) and its network (`network`) in the run's description,
     which also keeps the `command` line, if there was one. `should_stop` is asked after every
     iteration.
+
+    >>> from pathlib import Path
+    >>> from remanence import envs, networks, training
+    >>> network = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> config = training.PPOConfig(num_envs=2, num_steps=8, num_iterations=1)
+    >>> made = training.train(envs.make("tmaze"), network, config, seeds=[1], out="run")
+    >>> made.finished, list(made.agents), made.curves["return"].shape
+    (True, [1], (1, 1))
+    >>> training.RunDirectory(Path("run")).load_agents()[1].architecture == network
+    True
     """
     environment, params = _check_environment(env)
     config = config or PPOConfig()
@@ -88,9 +111,9 @@ def train(
         describe_run, environment, params, learner, seeds, batching, labels or {}, command
     )
     with _open_run(out, resume, description) as run:
-        curves = _start(engine, shapes, run, seeds, resume)
+        curves = _begin_or_resume(engine, shapes, run, seeds, resume)
         for progress in _iterate(engine, config, curves, len(seeds)):
-            _keep(curves, progress.metrics)
+            _append_metrics(curves, progress.metrics)
             on_iteration(progress)
             if should_stop():
                 break
@@ -131,7 +154,7 @@ def _open_run(
         yield run
 
 
-def _start(
+def _begin_or_resume(
     engine: AbstractEngine,
     shapes: LearnerState,
     run: RunDirectory | None,
@@ -169,7 +192,7 @@ def _iterate(
         )
 
 
-def _keep(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
+def _append_metrics(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
     for name, values in metrics.items():
         row = values.astype(np.float32)[None]
         curves[name] = np.concatenate([curves[name], row]) if name in curves else row
