@@ -23,7 +23,7 @@ from remanence.training import PPOConfig, Training, keep_compiled_programs, trai
 class Options:
     """Train the same seeds on lengths 1 to 3 as specified, and with one thing changed at a time."""
 
-    network: str = "tmaze"
+    network: str = "small"
     """The network."""
     cell: str = "brc"
     """The recurrent cell."""

@@ -58,10 +58,17 @@ def test_commands_print_what_documents_say(name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_file_that_documents_link_to_is_there(name):
-    for target in re.findall(r"\]\(([^)#\s]+)\)", TEXTS[name]):
-        if not target.startswith("http"):
-            assert ((ROOT / name).parent / target).exists(), target
+def test_every_file_and_section_that_documents_link_to_is_there(name):
+    for file, section in re.findall(r"\]\((?!http)([^)#\s]*)#?([^)\s]*)\)", TEXTS[name]):
+        path = (ROOT / name).parent / file if file else ROOT / name
+        assert path.exists(), file
+        assert not section or section in list_sections(path), f"{file}#{section}"
+
+
+def list_sections(page):
+    """The headings of a page, as links name them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def test_nobody_is_told_to_install_what_is_not_released():

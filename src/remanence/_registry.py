@@ -31,7 +31,7 @@ class Registry(Generic[Entry]):
         """
         if not name or name != name.lower() or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidOptionError(
-                "name", name, "use lower-case letters, digits, '-' and '_' alone"
+                "name", name, "use only lower-case letters, digits, '-' and '_'"
             )
         if name in self._entries:
             raise InvalidOptionError("name", name, f"another {self.kind} has that name already")

@@ -94,7 +94,7 @@ def test_what_rounding_may_decide_is_not_proved(drift: float):
     # right to 2^-18, may be on either side of it.
     proof = prove(precise.make_leak(4.0, drift))
     assert proof.optimal is None
-    assert "it is not decided whether the agent succeeds" in str(proof.reason)
+    assert "it is undecided whether the agent succeeds" in str(proof.reason)
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_an_agent_without_an_origin_is_refused(capsys, tmp_path):
 def test_seeds_that_a_run_does_not_have_are_refused(run, capsys):
     with pytest.raises(SystemExit):
         main(["certify", str(run), "--seeds", "1-3"])
-    assert "the run has 1, 4" in " ".join(capsys.readouterr().err.split())
+    assert "this run has the seeds 1, 4" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.fixture
@@ -203,8 +203,8 @@ def test_an_agent_of_another_architecture_is_refused(run, capsys, tmp_path):
     ("change", "message"),
     [
         ({"architecture": {"cell": "bmru", "units": 3}}, "its architecture cannot be read"),
-        ({"architecture": None}, "not an agent that this version reads"),
-        ({"origin": 7}, "not an agent that this version reads"),
+        ({"architecture": None}, "this version cannot read this agent"),
+        ({"origin": 7}, "this version cannot read this agent"),
         ({"origin": {"environment": {"name": "tmaze"}}}, "not the description of an environment"),
         ({"origin": {"environment": 3}}, "not the description of an environment"),
     ],

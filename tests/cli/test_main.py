@@ -115,7 +115,7 @@ def test_demo_plays_every_cell_in_both_environments(capsys):
         (["play", "--agent", "runs/nothing"], "there is no such run or agent"),
         (["play", "tmaze", "--agent-seed", "0"], "it is for trained agents"),
         (["play", "tmaze", "--agent", "all", "--sampled"], "it is for trained agents"),
-        (["play", "--agent", GRU, "--agent-seed", "9"], "the run has 1"),
+        (["play", "--agent", GRU, "--agent-seed", "9"], "this run has the seeds 1"),
         (["play", "--agent", GRU, "--set", "time_limit_factor=3"], "only length can be set"),
         (["play", "lookup-tree-maze", "--agent", GRU], "the environment it was trained on"),
         (["networks", "--architecture", "deep"], "deep-mingru"),

@@ -223,7 +223,7 @@ def test_a_condition_reads_no_file(source, study, tmp_path, capsys, monkeypatch)
     assert "--where = " in told
     assert "hunter2" not in told
     if "(" in source:
-        assert "a condition sees the columns of the table and no files" in told
+        assert "a condition can use the columns of the table, and no files" in told
 
 
 def test_a_reader_who_leaves_is_no_error(study):

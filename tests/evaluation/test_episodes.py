@@ -122,5 +122,5 @@ def test_sampling_depends_on_the_seed_and_on_nothing_else():
 
 
 def test_plain_stepping_is_not_offered_where_nothing_is_fast_forwarded(tree_agent):
-    with pytest.raises(InvalidOptionError, match="step plainly anyway"):
+    with pytest.raises(InvalidOptionError, match="steps through everything anyway"):
         evaluate(tree_agent, TREE, [1], plain=True)

@@ -52,7 +52,7 @@ def test_changes_go_to_a_copy():
         ({"state_size": 99999999999}, "state_size = 99999999999 .* from 1 to 1,000,000"),
         ({"num_layers": 99999999999}, "num_layers = 99999999999 .* from 1 to 100"),
         ({"encoder": [5, 10**12]}, "encoder = 1000000000000"),
-        ({"head": [1] * 101}, "head = '101 sizes' .* 100 layers are the most"),
+        ({"head": [1] * 101}, "head = '101 sizes' .* at most 100 layers are possible"),
         ({"dropout": 1.0}, r"dropout = 1\.0"),
         ({"skip": True}, "with skip, give one as wide as the output"),
     ],

@@ -96,7 +96,7 @@ def test_a_column_of_something_else_is_named(study, table, column):
     write_table(path, columns | {column: np.full(len(columns[column]), "word")})
     # Of evaluations that cannot be read there are no outcomes either.
     problem, *_ = read_records(study).problems
-    assert f"has something else in its column '{column}'" in problem
+    assert f"holds values of another kind in its column '{column}'" in problem
 
 
 def test_a_training_that_has_not_come_to_its_end_is_named(study):

@@ -82,7 +82,7 @@ def test_an_agent_that_cannot_stay_is_made_anew(fault, copy, study, whole):
     (line,) = repair(copy, study, whole)
     assert line.startswith("runs/tmaze-short-gru/agents/seed-1.safetensors: ")
     assert message in line
-    assert line.endswith("; it is made anew.")
+    assert line.endswith("; it is made again.")
     assert file.with_name("seed-1.safetensors.replaced").read_bytes() == broken
 
 
@@ -170,7 +170,7 @@ def test_a_table_about_other_weights_is_made_anew(copy, study, whole):
     records = StudyDirectory(copy).open_records(study.jobs[0])
     records.write("stability", records.read("stability"), {1: "another's", 2: "another's"})
     (line,) = repair(copy, study, whole)
-    assert "it is about other weights than the agents here have" in line
+    assert "it is about agents with other weights" in line
 
 
 @pytest.mark.parametrize("fault", ["missing", "damaged", "foreign"])

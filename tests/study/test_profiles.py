@@ -78,7 +78,7 @@ def test_estimates_grow_with_what_is_to_be_done():
     [
         ('"gru"', '"gruu"', "Did you mean 'gru'"),
         ('"tmaze-short"', '"tmaze-shirt"', "Did you mean 'tmaze-short'"),
-        ('"tmaze-short"', '"lookup-tree"', "is not fit for it; leave it out"),
+        ('"tmaze-short"', '"lookup-tree"', "does not support it; leave it out"),
         ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
         ("num_envs = 4", "num_iterations = 4", "a key of its own"),
         ("changes = {", "changes = 3 # {", "a table of PPO's numbers"),
@@ -88,7 +88,7 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("[1, 2]", "[1, 1]", "each one once"),
         ("[1, 2]", "{ first = 2, last = 1 }", "must not exceed"),
         ("[1, 2]", '"1-2"', "a list of numbers or a table of first, last"),
-        ("[1, 2]", "{ first = 1, last = 2000000000 }", "100,000 are the most"),
+        ("[1, 2]", "{ first = 1, last = 2000000000 }", "at most 100,000 are possible"),
         ("[1, 2]", "{ first = 1, last = 99999999999999999999 }", "last = 99999999999999999999"),
         ("[2, 100]", "{ shortest = 2, longest = 99999999999999999999 }", "from 1 to 100,000,000"),
         ("num_iterations = 3", "num_iterations = 3\nbudget = 9999999999", "budget = 9999999999"),
@@ -109,7 +109,7 @@ def test_estimates_grow_with_what_is_to_be_done():
         ('"tiny"', "3", "profile = 3"),
         ('["gru", "bmru"]', '[["gru"]]', "give a list of names"),
         ('["gru", "bmru"]', '"gru"', "give a list"),
-        ('["gru", "bmru"]', '["gru", "gru"]', "seed 1 is there 2 times"),
+        ('["gru", "bmru"]', '["gru", "gru"]', "seed 1 is given 2 times"),
         (
             '["gru", "bmru"]',
             '["hybrid"]',
@@ -134,7 +134,7 @@ def test_an_agent_that_two_trainings_share_is_told(tmp_path):
     training = PROFILE[PROFILE.index("[[trainings]]") :]
     path = tmp_path / "mine.toml"
     path.write_text(f"{PROFILE}\n{training}seeds_per_job = 1\n")
-    with pytest.raises(RemanenceError, match="seed 1 is there 2 times"):
+    with pytest.raises(RemanenceError, match="seed 1 is given 2 times"):
         load_profile("tmaze", str(path))
 
 
@@ -149,7 +149,7 @@ def test_two_jobs_of_one_name_are_told(tmp_path):
     training = PROFILE[PROFILE.index("[[trainings]]") :].replace("[1, 2]", "[3, 4]")
     path = tmp_path / "mine.toml"
     path.write_text(f"{PROFILE}\n{training}")
-    with pytest.raises(RemanenceError, match="the name of several jobs"):
+    with pytest.raises(RemanenceError, match="several jobs would have this name"):
         load_profile("tmaze", str(path))
 
 

@@ -221,7 +221,7 @@ def test_another_versions_run_is_refused(whole_run, tmp_path):
         begin(out, resume=True)
     description["format"] = 99
     (out / "run.json").write_text(json.dumps(description))
-    with pytest.raises(StoreError, match="not a run that this version reads"):
+    with pytest.raises(StoreError, match="this version cannot read this run"):
         begin(out, resume=True)
 
 

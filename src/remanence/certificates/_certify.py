@@ -2,7 +2,7 @@
 
 Of the compiled program and of the portable one, bit for bit: their states are finitely many, every
 orbit closes, and what has been seen of it is all there is. And by contraction of the network
-itself, whatever does the rounding.
+itself, however numbers are rounded.
 """
 
 import dataclasses

@@ -176,10 +176,10 @@ def _find_attractor(policy: Policy, orbit: _Orbit) -> tuple[int, Sequence[Region
             return step, [*phases[first:], *phases[:first]]
     if not candidates:
         raise UndecidedError(
-            f"no set around its attractor is mapped into itself and decides alike "
+            f"no set around its attractor is mapped into itself with one decision "
             f"(it contracts by {radius:.9g} a round)"
         )
-    raise UndecidedError(f"its orbit is not surely near its attractor after {length}")
+    raise UndecidedError(f"its orbit may not be near its attractor after {length}")
 
 
 class _Enclosure:

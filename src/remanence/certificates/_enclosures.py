@@ -243,7 +243,7 @@ def derive_lengths(policy: Policy, evidence: Sequence[Evidence]) -> LengthSet:
     statuses = _both(*unfolded)
     if np.any(statuses == UNKNOWN):
         length = int(np.argmax(statuses == UNKNOWN)) + 1
-        raise UndecidedError(f"it is not decided whether the agent succeeds at length {length}")
+        raise UndecidedError(f"it is undecided whether the agent succeeds at length {length}")
     return LengthSet(statuses == YES, period)
 
 

@@ -70,7 +70,7 @@ class ExactEvaluator:
 
     def __init__(self, environment: AbstractEnvironment, limit_factor: int, plain: bool = False):
         if plain and not limit_factor:
-            remedy = "plain stepping needs a time limit, for some agents never arrive"
+            remedy = "plain stepping needs a time limit, as some agents never arrive"
             raise InvalidOptionError("time_limit_factor", None, remedy)
         self._environment = environment
         self._limit_factor = limit_factor

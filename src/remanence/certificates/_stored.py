@@ -21,11 +21,11 @@ def read_certificate(path: Path) -> dict[str, Any]:
     found = read_json(path)
     kind = (found.get("kind"), found.get("format")) if isinstance(found, dict) else None
     if kind not in ((KIND, FORMAT), (KIND, 1)):
-        raise StoreError(path, "not a certificate that this version reads", "make it anew")
+        raise StoreError(path, "this version cannot read this certificate", "make it again")
     try:
         return _translate(found) if kind == (KIND, 1) else found
     except (LookupError, TypeError, AttributeError) as error:
-        raise StoreError(path, "not a whole certificate", "make it anew") from error
+        raise StoreError(path, "parts of this certificate are missing", "make it again") from error
 
 
 def _translate(found: dict[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def _explain_portable(certificate: Certificate) -> str:
 def _explain_contraction(certificate: Certificate) -> str:
     contraction = certificate.contraction
     if contraction.optimal is None:
-        return f"Whatever does the rounding, it is not proved: {contraction.reason}."
+        return f"However numbers are rounded, it is not proved: {contraction.reason}."
     same = contraction.optimal == certificate.compiled.optimal.lengths
     found = "the same" if same else f"{contraction.optimal}"
-    return f"Whatever does the rounding, the lengths without waste are proved to be {found}."
+    return f"However numbers are rounded, the lengths without waste are proved to be {found}."

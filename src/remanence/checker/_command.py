@@ -17,7 +17,7 @@ WIDTH = 80
 THEOREMS = ("compatible", "separating", "multistability")
 PARTS = {
     "agent": "The agent",
-    "contraction": "The network, whatever does the rounding (proof by contraction)",
+    "contraction": "The network, however numbers are rounded (proof by contraction)",
     "portable": "The portable program: the same bits on every machine",
     "compiled": "The compiled program",
 }

@@ -28,7 +28,7 @@ def open_agents(path: Path, seeds: str | None = None, out: Path | None = None) -
     origin = read_origin(path)
     if "environment" not in origin:
         remedy = "give the run's directory, or a file that `remanence train` wrote"
-        raise StoreError(path, "does not say which environment it was trained on", remedy)
+        raise StoreError(path, "this file does not say which environment it was trained on", remedy)
     wanted = _choose_seeds(seeds, [origin.get("seed", 0)])
     return AgentGroup(
         agents={seed: Agent.load(path) for seed in wanted},
@@ -49,5 +49,7 @@ def _list_seeds(run: RunDirectory, path: Path) -> list[int]:
 def _choose_seeds(seeds: str | None, known: list[int]) -> list[int]:
     wanted = known if seeds is None else parse_seeds(seeds)
     if any(seed not in known for seed in wanted):
-        raise InvalidOptionError("seeds", seeds, f"the run has {', '.join(map(str, known))}")
+        raise InvalidOptionError(
+            "seeds", seeds, f"this run has the seeds {', '.join(map(str, known))}"
+        )
     return wanted

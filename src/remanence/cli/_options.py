@@ -55,7 +55,7 @@ def parse_seeds(text: str) -> list[int]:
     ranges = [_parse_seed_range(text, part) for part in text.split(",")]
     # Counted before they are listed, as a slip of the hand asks for billions.
     if sum(map(len, ranges)) > MOST_SEEDS:
-        raise InvalidOptionError("seeds", text, f"{MOST_SEEDS:,} are the most")
+        raise InvalidOptionError("seeds", text, f"at most {MOST_SEEDS:,} are possible")
     return check_seeds([seed for seeds in ranges for seed in seeds])
 
 

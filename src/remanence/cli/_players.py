@@ -59,7 +59,9 @@ def make_player(name: str, environment: AbstractEnvironment, seed: int) -> Playe
     if name == OPTIMAL:
         script = environment.script()
         if script is None:
-            raise InvalidOptionError("agent", name, "nobody has written one for this environment")
+            raise InvalidOptionError(
+                "agent", name, "nobody has written a script that solves this environment"
+            )
         return Player(name, script, sampled=False)
     if not 0 <= seed <= LARGEST_SEED:
         raise InvalidOptionError("seed", seed, f"use a whole number from 0 to {LARGEST_SEED:,}")

@@ -122,7 +122,7 @@ class Status(Command):
     def run(self, console: Console) -> None:
         status = read_status(self.study)
         if self.json and self.watch:
-            raise InvalidOptionError("--watch", True, "leave it out, or --json")
+            raise InvalidOptionError("--watch", True, "use either --watch or --json")
         if self.json:
             print(json.dumps(_to_json(status)))
         elif not self.watch:

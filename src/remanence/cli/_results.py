@@ -139,12 +139,12 @@ def _filter(relation: "duckdb.DuckDBPyRelation", condition: str) -> "duckdb.Duck
         # Some mistakes, such as a word compared with a number, show only when rows are read.
         filtered.count("*").fetchall()
     except duckdb.PermissionException as error:
-        remedy = "a condition sees the columns of the table and no files"
+        remedy = "a condition can use the columns of the table, and no files"
         raise InvalidOptionError("--where", condition, remedy) from error
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         columns = ", ".join(relation.columns)
-        remedy = f'{reason}. Columns: {columns}; write a word of SQL as "end"'
+        remedy = f'{reason}. The columns are {columns}; a word of SQL needs quotes: "end"'
         raise InvalidOptionError("--where", condition, remedy) from error
     return filtered
 

@@ -83,7 +83,9 @@ def find_orbits(
     if not 1 <= budget < 2**31:
         raise InvalidOptionError("budget", budget, "use a number of steps from 1 to 2^31 - 1")
     if tolerance is not None and not tolerance >= 0:
-        raise InvalidOptionError("tolerance", tolerance, "use a number from 0, or None for bits")
+        raise InvalidOptionError(
+            "tolerance", tolerance, "use a number of 0 or more, or None to compare bits"
+        )
     starts = check_starts(step, starts)
     with use_precision(starts.dtype):
         width = None if tolerance is None else jnp.asarray(tolerance, starts.dtype)

@@ -86,12 +86,12 @@ def evaluate(
     names = ("agent", growth.name, "cue", "return", "num_steps", "end")
     if evaluator:
         if num_episodes is not None:
-            remedy = "greedy episodes are all there are here; leave it out, or sample"
+            remedy = "here every greedy episode is tried; leave it out, or sample actions"
             raise InvalidOptionError("num_episodes", num_episodes, remedy)
         rows = _run_exactly(named, evaluator, lengths, on_progress)
     else:
         if plain:
-            remedy = "only exact evaluations are fast-forwarded, all others step plainly anyway"
+            remedy = "leave it out: this evaluation steps through everything anyway"
             raise InvalidOptionError("plain", plain, remedy)
         rows = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
         if environment.cue_observations() is None:
@@ -179,7 +179,7 @@ def _check_ends(environment: AbstractEnvironment, params: Any, sampled: bool) ->
     name = type(environment.unwrapped).__name__
     if sampled:
         remedy = (
-            "sampled episodes need one, for some may never end; set it in the environment's "
+            "sampled episodes need one, as some may never end; set it in the environment's "
             f"parameters, or define time_limit in {name}"
         )
         raise InvalidOptionError("time limit", None, remedy)

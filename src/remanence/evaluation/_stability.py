@@ -30,7 +30,7 @@ def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleM
     cues, idle = environment.cue_observations(), environment.idle_observation()
     if cues is None or idle is None:
         method = "idle_observation" if idle is None else "cue_observations"
-        need = "which the idle map is made with"
+        need = "without which there is no saying how stable a memory is"
         raise MissingMethodError(type(environment.unwrapped).__name__, method, need)
     with jax.enable_x64(True):
         policy = jax.tree.map(

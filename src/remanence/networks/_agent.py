@@ -133,7 +133,7 @@ def read_agent(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]
     arrays, header = load_arrays(path)
     if not _is_ours(header):
         raise StoreError(
-            path, "not an agent that this version reads", "use the version that wrote it"
+            path, "this version cannot read this agent", "use the version that wrote it"
         )
     return arrays, header
 

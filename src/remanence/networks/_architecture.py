@@ -73,11 +73,11 @@ class Architecture:
             number = len(getattr(self, option))
             if number > MOST_LAYERS:
                 raise InvalidOptionError(
-                    option, f"{number:,} sizes", f"{MOST_LAYERS} layers are the most"
+                    option, f"{number:,} sizes", f"at most {MOST_LAYERS} layers are possible"
                 )
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise InvalidOptionError(
-                "dropout", self.dropout, "use a rate from 0 up to, not with, 1"
+                "dropout", self.dropout, "use a rate of at least 0 and below 1"
             )
         if self.skip and not self.encoder:
             raise InvalidOptionError(

@@ -154,9 +154,11 @@ def _read_part(entry: RunEntry, table: str) -> Columns:
         file, columns = entry.records.table_path(table), entry.records.read(table)
     for name, kinds in NEEDED[table].items():
         if name not in columns:
-            raise StoreError(file, f"has no column {name!r}", "make it anew")
+            raise StoreError(file, f"has no column {name!r}", "make it again")
         if columns[name].dtype.kind not in kinds:
-            raise StoreError(file, f"has something else in its column {name!r}", "make it anew")
+            raise StoreError(
+                file, f"holds values of another kind in its column {name!r}", "make it again"
+            )
     number = count_rows(columns)
     identity = {
         "job": entry.id,
@@ -211,5 +213,5 @@ def _read_certificate(path: Path) -> Mapping[str, Any]:
     try:
         describe_certificate(found)
     except (LookupError, TypeError, ValueError) as error:
-        raise StoreError(path, "not a whole certificate", "make it anew") from error
+        raise StoreError(path, "parts of this certificate are missing", "make it again") from error
     return found

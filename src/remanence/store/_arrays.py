@@ -65,7 +65,7 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             path, f"not a whole safetensors file ({error})", "restore it from a copy"
         ) from error
     if _HEADER not in metadata:
-        raise StoreError(path, "not written by remanence", "give a file that is")
+        raise StoreError(path, "this file was not written by remanence", "give one that was")
     if metadata.get(_DIGEST) != _digest(arrays):
         raise StoreError(path, "its contents have been damaged", "restore it from a copy")
     try:

@@ -167,8 +167,8 @@ def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
                 path, "another process is working here", "wait for it or choose another directory"
             ) from error
         except OSError as error:
-            problem = f"it cannot be held against other processes ({error.strerror or error})"
-            raise StoreError(path, problem, "use a file system that has locks") from error
+            problem = f"it cannot be locked ({error.strerror or error})"
+            raise StoreError(path, problem, "use a file system that supports locks") from error
         beat(path)
         yield
 

@@ -76,8 +76,8 @@ class StudyDirectory:
         if difference:
             raise StoreError(
                 self._description,
-                f"another study was begun here: {difference}",
-                "repeat what it was begun with, or choose another directory",
+                f"a different study was started here: {difference}",
+                "repeat its settings, or choose another directory",
             )
         goes_on = found.get("continued", [])
         last = [found, *goes_on][-1]
@@ -101,7 +101,9 @@ class StudyDirectory:
         found = read_json(self._description)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise StoreError(
-                self._description, "not a study that this version reads", "use what wrote it"
+                self._description,
+                "this version cannot read this study",
+                "use the version that wrote it",
             )
         return found
 

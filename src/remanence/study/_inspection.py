@@ -98,13 +98,13 @@ def find_result_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
     certificates = _find_certificate_flaws(records, job, weights, rows)
     if _OTHER_WEIGHTS in certificates.values():
         # Older tables do not say which weights they are of; certificates do, made beside them.
-        problem = "a certificate beside it is of other weights, so this may be too"
+        problem = "a certificate beside it is about other weights, so this may be too"
         for name in ("evaluations", "stability"):
             path = records.table_path(name)
             if path not in tables and path.exists() and records.read_weights(name) is None:
                 tables[path] = problem
     if certificates:
-        problem = "it repeats a certificate that is made anew"
+        problem = "it repeats a certificate that is made again"
         tables.setdefault(table, problem)
     return [
         Flaw(path, problem) for path, problem in {**certificates, **tables}.items() if path.exists()
@@ -164,7 +164,7 @@ def _find_foreign_rows(
         return "its lengths are not those of the plan"
     told = records.read_weights(table)
     if told is not None and told != weights:
-        return "it is about other weights than the agents here have"
+        return "it is about agents with other weights"
     return _find_odd_seeds(columns, job)
 
 

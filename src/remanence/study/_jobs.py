@@ -106,7 +106,7 @@ def _replace(directory: StudyDirectory, reporter: JobReporter, flaws: Sequence[F
     for flaw in flaws:
         set_aside(flaw.path)
         name = flaw.path.relative_to(directory.path)
-        reporter.add_replaced(f"{name}: {flaw.problem}; it is made anew.")
+        reporter.add_replaced(f"{name}: {flaw.problem}; it is made again.")
 
 
 def _is_trained(directory: StudyDirectory, job: Job) -> bool:

@@ -89,7 +89,7 @@ class Job:
         environment, _ = self.make_environment()
         for name in self.stages:
             if not stages[name].supports(environment):
-                remedy = f"the environment of {self.preset!r} is not fit for it; leave it out"
+                remedy = f"the environment of {self.preset!r} does not support it; leave it out"
                 raise InvalidOptionError("stages", name, remedy)
         num_seeds = len(self.seeds)
         check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
@@ -156,10 +156,10 @@ class Study:
         )
         (training, seed), number = agents.most_common(1)[0]
         if number > 1:
-            raise InvalidOptionError("trainings", training, f"seed {seed} is there {number} times")
+            raise InvalidOptionError("trainings", training, f"seed {seed} is given {number} times")
         id, number = Counter(job.id for job in self.jobs).most_common(1)[0]
         if number > 1:
-            remedy = "it is the name of several jobs; give all seeds in one training"
+            remedy = "several jobs would have this name; give all seeds in one training"
             raise InvalidOptionError("trainings", id, remedy)
 
     def check(self) -> None:

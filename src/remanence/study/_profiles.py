@@ -137,7 +137,7 @@ def _read_seeds(given: Any) -> list[int]:
     for end in ("first", "last"):
         check_whole(end, given[end], 0, LARGEST_SEED)
     if not 0 <= given["last"] - given["first"] < MOST_SEEDS:
-        remedy = f"the first must not exceed the last, and {MOST_SEEDS:,} are the most"
+        remedy = f"the first must not exceed the last, and at most {MOST_SEEDS:,} are possible"
         raise InvalidOptionError("seeds", given, remedy)
     return list(range(given["first"], given["last"] + 1))
 

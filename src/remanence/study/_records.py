@@ -85,7 +85,7 @@ class AgentRecords:
             return modernize(table, read_table(self.table_path(table)))
         except (LookupError, TypeError, ValueError) as error:
             problem = f"its columns are not those of this version ({error!r})"
-            raise StoreError(self.table_path(table), problem, "make it anew") from error
+            raise StoreError(self.table_path(table), problem, "make it again") from error
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""

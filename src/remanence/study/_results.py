@@ -55,7 +55,7 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         return _summarize(path, entries)
     parts = _collect(entries, table)
     if not parts:
-        remedy = "make them, or wait for the first job of the study"
+        remedy = "run `remanence evaluate` or `remanence certify`, or wait for the study"
         raise StoreError(path, f"there are no {table} yet", remedy)
     order = "order by all" if table.endswith("outcomes") else ""
     return seal_tables({table: parts}, f'from "{table}" {order}')

@@ -34,7 +34,7 @@ def check_seeds(seeds: Any) -> list[int]:
     """
     # A range is short however many numbers it stands for, so they are counted first.
     if isinstance(seeds, Sequence) and len(seeds) > MOST_SEEDS:
-        raise InvalidOptionError("seeds", _shorten(seeds), f"{MOST_SEEDS:,} are the most")
+        raise InvalidOptionError("seeds", _shorten(seeds), f"at most {MOST_SEEDS:,} are possible")
     try:
         seeds = [operator.index(seed) for seed in seeds]
     except TypeError as error:

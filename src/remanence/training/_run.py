@@ -163,8 +163,8 @@ class RunDirectory:
             if difference:
                 raise StoreError(
                     self.description_path,
-                    f"the run was begun differently: {difference}",
-                    "repeat what it was begun with, or choose another directory",
+                    f"this run was started with other settings: {difference}",
+                    "repeat its settings, or choose another directory",
                 )
 
     def read_description(self) -> dict[str, Any]:
@@ -173,8 +173,8 @@ class RunDirectory:
         if not _is_description(found):
             raise StoreError(
                 self.description_path,
-                "not a run that this version reads",
-                "use the one that wrote it",
+                "this version cannot read this run",
+                "use the version that wrote it",
             )
         return found
 
@@ -213,7 +213,7 @@ class RunDirectory:
                 self.checkpoint_path,
                 f"this is the checkpoint of another run: {place} is {ours!r} and should be "
                 f"{theirs!r}",
-                "put the run's own file back, or start the run anew",
+                "put the run's own file back, or start the run again",
             )
         return arrays
 
@@ -250,8 +250,8 @@ class RunDirectory:
         if not ours or header.get("format") != FORMAT:
             raise StoreError(
                 self.checkpoint_path,
-                "not a checkpoint that this version reads",
-                "start the run anew",
+                "this version cannot read this checkpoint",
+                "start the run again",
             )
         run = header.get("run")
         return arrays, run if _is_description(run) else None
@@ -302,7 +302,7 @@ class RunDirectory:
         path = self.agent_path(seed)
         problem = find_foreign(read_agent(path)[1], seed, what)
         if problem:
-            raise StoreError(path, problem, "put the run's own file back, or train it anew")
+            raise StoreError(path, problem, "put the run's own file back, or train it again")
         return Agent.load(path)
 
     def load_curves(self) -> Curves:

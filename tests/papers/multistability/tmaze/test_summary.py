@@ -18,7 +18,7 @@ def test_five_sentences_say_who_lasts():
         "three": Finding("", None),
     }
     assert summarize(tables, findings) == [
-        "The agents of this study are 10 trained on lengths 1–3 and 6 trained on length 100 (GRU).",
+        "This study has 16 agents (GRU): 10 trained on lengths 1–3 and 6 trained on length 100.",
         "Length 100 is solved by 12 of 12 whose memory is bistable (with two states to rest in) "
         "and 0 of 4 whose memory is monostable (with only one).",
         "Of the bistable ones, 6 of 6 trained on lengths 1–3 and 5 of 6 trained on length 100 are "

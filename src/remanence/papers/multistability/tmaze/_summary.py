@@ -36,11 +36,12 @@ def summarize(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
 
 def _say_who(models: Columns) -> str:
     names = [find_look(MODELS, name).name for name in order(models["model"].tolist(), MODELS)]
-    agents = [
+    parts = [
         f"{count_rows(select_rows(models, preset=preset))} {_name_training(preset)}"
         for preset in order(models["preset"].tolist(), TRAININGS)
     ]
-    return f"The agents of this study are {_join(agents)} ({', '.join(names)})."
+    noun = "agent" if count_rows(models) == 1 else "agents"
+    return f"This study has {count_rows(models)} {noun} ({', '.join(names)}): {_join(parts)}."
 
 
 def _say_probe(models: Columns) -> str:
