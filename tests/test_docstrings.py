@@ -144,6 +144,8 @@ class Shown:
     1
     """
 
+    kind = dict
+
     def called(self) -> int:
         """One."""
         return 1
@@ -183,6 +185,11 @@ def test_what_has_no_example_is_found():
     assert lacks_example(find_uncalled)
     assert not lacks_example(Shown)
     assert find_uncalled(Shown) == ["uncalled"]
+
+
+def test_what_is_imported_late_is_public_too():
+    assert {"envs.TMaze", "envs.GymnasiumEnv"} <= set(find_public("envs"))
+    assert "report.write_report" in find_public("report")
 
 
 def test_examples_of_wrapped_functions_are_found():
