@@ -8,12 +8,18 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 .PHONY: help demo test lint types tests clean
 
 help:
-	@echo "make demo   train, evaluate and certify a few agents, in about two minutes"
+	@echo "make demo   train, evaluate and certify a few agents in about two minutes, and write a page about them"
 	@echo "make test   run all checks: lint, types, tests"
 	@echo "make clean  remove the virtual environment and caches"
 
 demo: $(VENV)/.installed
 	$(BIN)/remanence reproduce tmaze --profile smoke --out studies/smoke
+	@echo
+	$(BIN)/remanence report studies/smoke
+	@echo
+	@echo "To set its runs side by side, or watch an agent walk through a maze of 30 cells:"
+	@echo "  $(BIN)/remanence compare studies/smoke"
+	@echo "  $(BIN)/remanence play --agent studies/smoke/runs/tmaze-short-gru --set length=30"
 
 test: lint types tests
 

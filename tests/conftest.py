@@ -15,9 +15,18 @@ import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 # Not the checker, which runs alone as it is: its types are plain, and its tests are thousands.
-import remanence.checker  # noqa: E402, F401
+import remanence.checker  # noqa: E402
 
-install_import_hook("remanence", "beartype.beartype")
+# Nor the portable program and the intervals of the search for proofs, which have no shapes to check
+# and are called so often that looking at their types takes longer than what they do.
+_UNCHECKED = ("portable", "_portable_walker", "_intervals", "_interval_policy", "_enclosures")
+_SOURCE = Path(str(remanence.checker.__file__)).parents[1]
+_CHECKED = [
+    ".".join(path.relative_to(_SOURCE.parent).with_suffix("").parts)
+    for path in _SOURCE.rglob("*.py")
+    if not {path.stem, path.parent.name} & set(_UNCHECKED)
+]
+install_import_hook(_CHECKED, "beartype.beartype")
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -1,5 +1,6 @@
 """The checker's folder alone, beside nothing but NumPy, says what it says inside the package."""
 
+import functools
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import pytest
 import remanence.checker
 from remanence import checker, envs
 from remanence.certificates import certify
+from remanence.networks import Agent
 from tests.certificates.agents import make_agent, solve_by_hand
 
 ROOT = Path(__file__).parents[2]
@@ -64,13 +66,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@functools.cache
+def certify_agent(is_random: bool) -> tuple[Agent, str]:
+    """An agent, and its certificate as text."""
+    agent = make_agent("nbrc", 1, gain=0.5) if is_random else solve_by_hand()
+    return agent, json.dumps(certify(agent, envs.make("tmaze"), budget=5_000).to_json())
+
+
 @pytest.mark.parametrize("name", ["for ever", "random", "refuted", "without what was compiled"])
 def test_alone_it_says_the_same(
     name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    agent = make_agent("nbrc", 1, gain=0.5) if name == "random" else solve_by_hand()
+    agent, written = certify_agent(is_random=name == "random")
     agent.save(tmp_path / "agent.safetensors")
-    found = json.loads(json.dumps(certify(agent, envs.make("tmaze"), budget=5_000).to_json()))
+    found = json.loads(written)
     if name == "refuted":
         found["portable"]["merge"] = 3
     if name == "without what was compiled":

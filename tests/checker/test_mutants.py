@@ -63,11 +63,14 @@ class Subject:
         self.agent = Agent.load(self.agent_path)
         found = certify(self.agent, self.env, budget=self.budget).to_json()
         self.certificate = json.loads(json.dumps(found))
-        self.rerun = functools.cache(self._rerun)
+        self.find = functools.cache(self._find)
 
-    def _rerun(self, environment: str, budget: int | None) -> dict[str, Any]:
+    def _find(self, program: str, environment: str, budget: int | None) -> dict[str, Any]:
+        """What certifying it anew finds of a program, in an environment given as JSON."""
         env = envs.make(**json.loads(environment))
-        return find_compiled(self.agent, env, budget=budget or self.budget).to_json()
+        find = {"compiled": find_compiled, "portable": find_portable}[program]
+        found = find(self.agent, env, budget=budget or self.budget).to_json()
+        return json.loads(json.dumps(found))
 
     def check(self, certificate: Any) -> str:
         self.path.write_text(json.dumps(certificate))
@@ -75,7 +78,7 @@ class Subject:
             report = checker.check(
                 self.path,
                 self.agent_path,
-                lambda environment, budget: self.rerun(json.dumps(environment), budget),
+                lambda environment, budget: self.find("compiled", json.dumps(environment), budget),
             )
         except checker.CertificateError:
             return "cannot be read"
@@ -83,14 +86,11 @@ class Subject:
 
     def is_true(self, certificate: dict[str, Any]) -> bool:
         """Whether all claims of a certificate of this agent are what certifying it anew finds."""
-        environment = certificate["environment"]
-        env = envs.make(**environment)
-        for name, find in (("compiled", find_compiled), ("portable", find_portable)):
-            claims = certificate[name]
-            if claims is not None:
-                found = find(self.agent, env, budget=claims["budget"] or self.budget).to_json()
-                if json.loads(json.dumps(found)) != claims:
-                    return False
+        environment = json.dumps(certificate["environment"])
+        for program in ("compiled", "portable"):
+            claims = certificate[program]
+            if claims is not None and self.find(program, environment, claims["budget"]) != claims:
+                return False
         proof, honest = certificate["contraction"], self.certificate["contraction"]
         return proof is None or proof["optimal"] == (honest and honest["optimal"])
 

@@ -77,11 +77,11 @@ def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys):
     main(["status", str(path), "--watch"])
     shown = capsys.readouterr().out
     assert "probably killed" in shown
-    assert "Nobody is at work" in shown
+    assert "Nobody is working on it" in shown
     # One that was stopped has jobs that wait for nobody; while it is held they wait for their turn.
     write_json(directory.status_path(gru), {"state": "waiting"})
     main(["status", str(path), "--watch"])
-    assert "Nobody is at work" in capsys.readouterr().out
+    assert "Nobody is working on it" in capsys.readouterr().out
     os.utime(path / ".lock", (0, 0))
     assert read_status(path).abandoned
     with hold_directory(path):

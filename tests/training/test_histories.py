@@ -1,21 +1,23 @@
 """The prefix tree against a dictionary built step by step."""
 
 import dataclasses
+import doctest
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from remanence.training import _histories
 from remanence.training._histories import (
-    WIDTH,
+    CHUNK_SIZE,
     Histories,
     HistoryTree,
+    build_tree,
     count_chunks,
     group_histories,
     hash_histories,
-    lay_out,
-    prune,
+    prune_tree,
 )
 
 CARRIED_SIZE = 3
@@ -59,17 +61,17 @@ class Grown:
 
 
 def grow(steps: Steps) -> Grown:
-    tree, visits = lay_out(group(steps), steps.observation, 1024)
+    tree, visits = build_tree(group(steps), steps.observation, 1024)
     tree, node = jax.tree.map(np.asarray, (tree, visits.node))
     return Grown(range(len(node)), tree, node)
 
 
 def grow_and_prune(steps: Steps) -> Grown:
     """The tree of every other environment, from that of all."""
-    tree, visits = lay_out(group(steps), steps.observation, 1024)
+    tree, visits = build_tree(group(steps), steps.observation, 1024)
     members = range(0, len(visits.node), 2)
-    pruned, place, _ = jax.jit(prune)(tree, visits.visited[np.array(members)].any(0))
-    tree, node = jax.tree.map(np.asarray, (pruned, place[visits.node[np.array(members)]]))
+    pruned, new_of_old, _ = jax.jit(prune_tree)(tree, visits.visited[np.array(members)].any(0))
+    tree, node = jax.tree.map(np.asarray, (pruned, new_of_old[visits.node[np.array(members)]]))
     return Grown(members, tree, node)
 
 
@@ -95,7 +97,7 @@ SHAPES = {
     "no resets": make_steps(20, 5, reset_rate=-1),
     "nothing twice": make_steps(20, 5, num_symbols=10**6),
     "nothing to see": make_steps(70, 5, num_symbols=1),
-    "levels wider than a chunk": make_steps(4, 3 * WIDTH, num_symbols=50, reset_rate=0.5),
+    "levels wider than a chunk": make_steps(4, 3 * CHUNK_SIZE, num_symbols=50, reset_rate=0.5),
 }
 
 
@@ -107,6 +109,12 @@ def steps(request):
 @pytest.fixture(params=[grow, grow_and_prune], scope="module")
 def grown(request, steps):
     return request.param(steps)
+
+
+def test_the_worked_example_is_right():
+    results = doctest.testmod(_histories)
+    assert results.attempted > 10
+    assert not results.failed
 
 
 def test_steps_share_a_node_where_they_share_a_history(steps, grown):
@@ -121,7 +129,7 @@ def test_histories_are_counted_for_the_first_environments(steps):
     histories = group(steps)
     for count in range(1, steps.first.shape[1] + 1):
         met = {history for row in spell_out(steps, range(count)) for history in row}
-        assert histories.count(count) == len(met)
+        assert histories.count_met(count) == len(met)
 
 
 def test_parents_and_observations_are_those_of_the_history(steps, grown):
@@ -133,7 +141,7 @@ def test_parents_and_observations_are_those_of_the_history(steps, grown):
     }
     for history, node in node_of.items():
         assert tree.observation[:, node].tobytes() == history[-1]
-        parent = int(tree.parent[node])
+        parent = int(tree.parent_row[node])
         before = history[:-1]
         if before == ("start",):
             assert parent == 0
@@ -146,10 +154,10 @@ def test_parents_and_observations_are_those_of_the_history(steps, grown):
 def test_every_chunk_can_run_once_those_before_it_have(grown):
     tree = grown.tree
     known = tree.num_roots
-    for start, size in zip(tree.start[: tree.num_chunks], tree.size, strict=False):
+    for start, size in zip(tree.chunk_start[: tree.num_chunks], tree.chunk_size, strict=False):
         assert tree.num_roots + start == known, "chunks follow one another without a gap"
-        assert 0 <= size <= WIDTH
-        assert np.all(tree.parent[start : start + size] < known)
+        assert 0 <= size <= CHUNK_SIZE
+        assert np.all(tree.parent_row[start : start + size] < known)
         known += size
     assert known == tree.num_roots + tree.num_nodes
 
@@ -157,14 +165,14 @@ def test_every_chunk_can_run_once_those_before_it_have(grown):
 def test_chunks_are_as_many_as_counted(steps):
     tree = grow(steps).tree
     assert tree.num_chunks == count_chunks(group(steps))
-    assert np.all(tree.size[: tree.num_chunks] > 0)
+    assert np.all(tree.chunk_size[: tree.num_chunks] > 0)
 
 
 def test_blank_nodes_repeat_the_first(grown):
     tree = grown.tree
-    assert np.all(tree.parent[tree.num_nodes :] == tree.parent[0])
+    assert np.all(tree.parent_row[tree.num_nodes :] == tree.parent_row[0])
     assert np.all(tree.observation[:, tree.num_nodes :] == tree.observation[:, :1])
-    assert np.all(tree.size[tree.num_chunks :] == 0)
+    assert np.all(tree.chunk_size[tree.num_chunks :] == 0)
 
 
 def test_histories_that_only_look_alike_are_found_out():

@@ -78,7 +78,7 @@ def test_replaying_equals_acting(played):
 
 def test_values_along_a_rollout_are_those_of_stepping(played):
     state, _, rollout = played
-    values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
+    values = jax.jit(evaluate_rollout)(state.value, rollout, state.value_state)
     step = eqx.filter_jit(state.value.step)
     for member in range(2):
         carried = state.value_state[member]
@@ -98,8 +98,8 @@ def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
     state, _, rollout = played
     evaluate = jax.jit(evaluate_rollout)
     moved = rollout._replace(final_observation=rollout.final_observation + 5)
-    before = evaluate(state.value, state.value_state, rollout)
-    after = evaluate(state.value, state.value_state, moved)
+    before = evaluate(state.value, rollout, state.value_state)
+    after = evaluate(state.value, moved, state.value_state)
     np.testing.assert_array_equal(before.last_state, after.last_state)
     np.testing.assert_array_equal(before.value, after.value)
     assert not np.allclose(before.next_value, after.next_value)
@@ -107,7 +107,7 @@ def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
 
 def test_a_truncated_episode_ends_with_its_own_final_observation(played):
     state, _, rollout = played
-    values = jax.jit(evaluate_rollout)(state.value, state.value_state, rollout)
+    values = jax.jit(evaluate_rollout)(state.value, rollout, state.value_state)
     truncated = np.asarray(rollout.truncated & ~rollout.terminated)[:-1]
     goes_on = ~np.asarray(rollout.truncated | rollout.terminated)[:-1]
     following = np.asarray(values.value)[1:]

@@ -136,7 +136,7 @@ def make_experience(
 
 def grow(experience, config=CONFIG):
     planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, state_size=6, replay="tree")
-    planned = planner.plan(experience, jax.jit(planner.describe)(experience))
+    planned = planner.plan(experience, jax.jit(planner.hash)(experience))
     assert isinstance(planned, TreeReplay)
     return planned
 
@@ -245,7 +245,7 @@ def test_many_equal_numbers_add_up():
 
 def plan(experience, replay="auto", **properties):
     planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **{"state_size": 6, **properties})
-    return type(planner.plan(experience, jax.jit(planner.describe)(experience)))
+    return type(planner.plan(experience, jax.jit(planner.hash)(experience)))
 
 
 def test_the_plan_is_what_pays(gru_networks):

@@ -18,6 +18,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from remanence import __version__
 from remanence.certificates._arrivals import Undecided
 from remanence.certificates._contraction import Contraction, prove_contraction
 from remanence.certificates._course import chart_course, find_optimal, find_solved
@@ -234,7 +235,8 @@ def name_compiled_program() -> dict[str, Any]:
     """What may change the bits of a compiled program on this machine."""
     return {
         "name": "compiled",
-        **{name: version(name) for name in ("remanence", "jax", "jaxlib")},
+        "remanence": __version__,
+        **{name: version(name) for name in ("jax", "jaxlib")},
         "backend": jax.default_backend(),
         "processor": _name_processor(),
     }

@@ -46,8 +46,9 @@ def main(arguments: list[str] | None = None) -> None:
     command = tyro.extras.subcommand_cli_from_dict(
         COMMANDS,
         prog="remanence",
-        description="Tells whether an agent's memory lasts. `remanence --version` tells which "
-        "version this is; every command has a --help of its own.",
+        config=(tyro.conf.FlagCreatePairsOff,),
+        description="Tells whether an agent's memory lasts. Every command has a --help of its "
+        "own. `remanence --version` prints the version.",
         args=[*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words,
     )
     try:
@@ -59,5 +60,5 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except KeyboardInterrupt:
-        Console(stderr=True).print("stopped at once")
+        Console(stderr=True).print("Stopped.")
         sys.exit(130)

@@ -24,10 +24,11 @@ MOST_TOLD = 2
 class Certify(Command):
     """Settle how trained agents do on every length of the T-maze, not just on some.
 
-    Writes one certificate for each seed to RUN/certificates: what the compiled program does, what
-    the portable program does, whose bits are the same everywhere, and what is proved whatever does
-    the rounding. `remanence check` verifies it from the agent's weights, by a checker that shares
-    no code with what made it.
+    Writes a certificate for each seed, RUN/certificates/seed-N.json, and a table of them,
+    RUN/certificates.parquet. A certificate says what the compiled program does on this machine,
+    what the portable program does, whose bits are the same on every machine, and what is proved of
+    the network however numbers are rounded. `remanence check` verifies it from the agent's weights,
+    by a checker that shares no code with what made it.
 
     Example: remanence certify runs/gru --seeds 1-6
     """
@@ -37,9 +38,9 @@ class Certify(Command):
     seeds: str | None = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     budget: int = BUDGET
-    """Follow a memory for at most so many steps; beyond, the verdict is "undecided"."""
+    """Follow a memory for at most so many steps; if that settles nothing, it is "undecided"."""
     out: Path | None = None
-    """Where to write; RUN/certificates, and a table of them beside it, if not given."""
+    """Write certificates to this directory, and no table; RUN/certificates if not given."""
     json: bool = False
     """Print one JSON object instead of words."""
 

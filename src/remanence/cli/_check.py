@@ -18,9 +18,9 @@ from remanence.networks import Agent
 class Check(Command):
     """Verify a certificate from an agent's weights, without trusting what made it.
 
-    What it says of the portable program and of the network whatever does the rounding is verified
-    completely, for all lengths. What it says of a compiled program can only be seen by running that
-    program: --rerun does so.
+    What a certificate says of the portable program, and of the network however numbers are rounded,
+    is verified completely, for all lengths. What it says of a compiled program can only be seen by
+    running that program, which --rerun does.
 
     The exit code is 0 if everything is verified, 1 if something is refuted, 2 if a file cannot be
     read, and 3 if nothing is refuted but something is not verified.
@@ -29,11 +29,11 @@ class Check(Command):
     """
 
     certificate: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CERTIFICATE")]
-    """What `remanence certify` wrote."""
+    """The certificate, such as RUN/certificates/seed-1.json."""
     agent: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="AGENT")]
-    """The agent's weights."""
+    """The agent's weights, such as RUN/agents/seed-1.safetensors."""
     rerun: bool = False
-    """Also compile the program on this machine, and run it until its memories repeat."""
+    """Also compile the program on this machine, and run it until its memory repeats."""
     json: bool = False
     """Print all statements as one JSON object."""
 

@@ -2,12 +2,14 @@
 
 import abc
 import dataclasses
+import shlex
 from typing import Annotated
 
 import tyro
 from rich.console import Console
 
 from remanence._plugins import import_code
+from remanence.cli._options import name_program
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -18,12 +20,16 @@ class Command(abc.ABC):
         tyro.conf.UseAppendAction[tuple[str, ...]],
         tyro.conf.arg(name="import", metavar="FILE|MODULE"),
     ] = ()
-    """First import this Python file or module, which registers cells, tasks or experiments of your
-    own; can be given more than once."""
+    """Import this Python file or module first, which registers something of your own."""
 
     @abc.abstractmethod
     def run(self, console: Console) -> None:
         """Do it, and print what came out."""
+
+    def propose(self, *words: object) -> str:
+        """A command to run after this one, with what it has to import, as it can be typed."""
+        imports = [word for source in self.imports for word in ("--import", source)]
+        return shlex.join([*name_program(), *map(str, words), *imports])
 
     def execute(self, console: Console) -> None:
         """Import what was asked for, and run."""

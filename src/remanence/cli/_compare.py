@@ -21,8 +21,8 @@ from remanence.study import RunEntry, list_entries
 class Compare(Command):
     """Set runs beside each other: how well they learned, what they remember, how far that reaches.
 
-    Takes runs and studies, of which every run is taken. What was not found out about a run yet
-    (`remanence evaluate`, `remanence certify`) is left blank.
+    A study stands for all of its runs. What `remanence evaluate` or `remanence certify` has not
+    found out yet is left blank.
 
     Example: remanence compare runs/gru runs/bmru
     """
@@ -47,8 +47,10 @@ class Compare(Command):
             return
         console.print(_tabulate(rows))
         console.print(
-            "\nMean returns, at the end of training and at values of what grows; how many agents\n"
-            "are multistable, and are certified for every length. Blank: not found out yet.",
+            "\nReturns are means over agents, at the end of training and when evaluated. "
+            "`multistable` and `every length` count agents: those whose memory has more than one "
+            "stable state, and those that are certified to act right at every length. Where there "
+            "is nothing, run `remanence evaluate` or `remanence certify`.",
             highlight=False,
         )
 

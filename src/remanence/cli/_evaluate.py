@@ -27,11 +27,11 @@ MOST_COLUMNS = 7
 class Evaluate(Command):
     """Run trained agents at lengths far beyond those of their training.
 
-    Writes evaluations.parquet (every episode), outcomes.parquet (a row for each agent and length),
-    stability.parquet and evaluation.png (return against length, a line for each seed) into the
-    run. What grows may be something else than a length: in a LookupTreeMaze it is the number of
-    mazes. Greedy episodes of a T-maze are exact and fast-forwarded: a million steps cost no more
-    than a few hundred.
+    Writes into the run: evaluations.parquet (every episode), outcomes.parquet (a row for each agent
+    and length), stability.parquet and orbits.parquet (what kind of memory it is) and evaluation.png
+    (return against length, a line for each seed). In a LookupTreeMaze it is the number of mazes
+    that grows, and in an environment of your own what it says. Greedy episodes of a T-maze are
+    exact and fast-forwarded: a million steps cost no more than a few hundred.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """
@@ -39,13 +39,13 @@ class Evaluate(Command):
     run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run's directory, or the file of one agent."""
     lengths: str | None = None
-    """2:1e6 (ten for each factor of ten) or 10,100,1000: values of what grows."""
+    """2:1e6 (ten for each factor of ten) or 10,100,1000; if not given, the environment's own."""
     seeds: str | None = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     sampled: bool = False
     """Sample actions as in training, instead of taking the likeliest."""
     num_episodes: int | None = None
-    """Episodes for each length where a sample is needed; 100 or a few more if not given."""
+    """Episodes at each length, where not all can be tried; about 100 if not given."""
     plain: bool = False
     """Step through every step. Slow, and gives the same to the bit."""
     out: Path | None = None
@@ -152,12 +152,16 @@ def _show(
 
 def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     environment, params = group.env
-    kind = "exact, every cue" if evaluation.exact else "mean of episodes with its 95% interval"
+    kind = (
+        "exact, and a mean over all cues"
+        if evaluation.exact
+        else "the mean of all episodes, with its 95% interval"
+    )
     levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
-        f"\nReturn against the {_label(environment)} ({kind}).\n"
+        f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
         f"To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
-        f"the curves in {out / 'evaluation.png'}."
+        f"the curves are in {out / 'evaluation.png'}."
     )

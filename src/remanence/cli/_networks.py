@@ -17,22 +17,23 @@ from remanence.networks import (
     make_policy,
 )
 
-ENVIRONMENT_OF = {"lookup-tree": "lookup-tree-maze"}
+# The paper uses the wide network, once called lookup-tree, in the LookupTreeMaze.
+ENVIRONMENT_OF = dict.fromkeys(("wide", "lookup-tree"), "lookup-tree-maze")
 
 
 @dataclasses.dataclass(frozen=True)
 class Networks(Command):
     """Describe a policy network and count its parameters, array by array.
 
-    Example: remanence networks --architecture lookup-tree --cell hybrid
+    Example: remanence networks --architecture wide --cell hybrid
     """
 
-    architecture: str = "tmaze"
-    """One of the paper's: tmaze, deep-mingru, lookup-tree."""
+    architecture: str = "small"
+    """small, wide or deep-mingru, which are the paper's, or the name of your own (--import)."""
     cell: str | None = None
     """The recurrent cell; the architecture's own if not given."""
     environment: str | None = None
-    """Whose observations and actions to size it for; the architecture's own if not given."""
+    """The environment whose observations and actions it is for; if not given, the paper's."""
     json: bool = False
     """Print one JSON object instead of a table."""
 

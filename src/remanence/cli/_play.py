@@ -36,21 +36,23 @@ ARROWS = {"right": "→", "up": "↑", "left": "←", "down": "↓"}
 class Play(Command):
     """Play one episode and show every step: what the agent sees, does and gets.
 
-    A trained agent plays in its own environment, and greedily. Untrained networks sample their
-    actions; `optimal` is a script that somebody wrote; `all` are that script and every cell.
+    A trained agent plays greedily, and in its own environment if no other is named. The name of a
+    cell is an untrained network, which samples its actions; `optimal` is a script that solves the
+    environment; `all` is everybody who needs no training: that script and every cell.
 
-    Examples: remanence play --agent runs/gru --set length=20, and
-    remanence play lookup-tree-maze --agent optimal --set num_mazes=3 length=2
+    Example: remanence play --agent runs/gru --set length=20
+
+    Example: remanence play lookup-tree-maze --agent optimal --set num_mazes=3 length=2
     """
 
     environment: Annotated[
         tyro.conf.Positional[str | None], tyro.conf.arg(metavar="ENVIRONMENT")
     ] = None
-    """Its name. Left out, a trained agent's own; for `--agent all`, every one that there is."""
+    """tmaze, lookup-tree-maze or your own; if left out, the agent's, or all with --agent all."""
     agent: str = "gru"
     """A run's directory or an agent's file; an untrained cell, such as gru; `optimal`; or `all`."""
     agent_seed: int | None = None
-    """Which agent of a run; its first if not given."""
+    """Which agent of a run, by its seed; the first if not given."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
     """The environment's options, such as length=10, num_mazes=1:20, time_limit_factor=none."""
     seed: int = 0
@@ -58,7 +60,7 @@ class Play(Command):
     sampled: bool = False
     """Sample a trained agent's actions as in training, instead of taking the likeliest."""
     max_steps: int = 200
-    """Stop after that many steps, for environments without a time limit."""
+    """Stop after so many steps."""
     json: bool = False
     """Print one JSON object for each episode instead of tables."""
 
@@ -123,7 +125,7 @@ class Play(Command):
             told = ", ".join(f"{level}: {value:g}" for level, value in levels)
             console.print(f"{told}\n", style="dim", highlight=False)
         if not self.json:
-            console.print("No agent has been trained: what they earn, they earn by chance.")
+            console.print("None of these networks has been trained: what they earn is chance.")
 
     def _play_each(self, name: str, env: Environment) -> Iterator[tuple[Player, Recording]]:
         # Progress goes to the error stream, so that what is printed can be piped.

@@ -41,10 +41,17 @@ class Report(Command):
             }
             problems = list(written.problems)
             out = str(written.path)
-            print(json.dumps({"out": out, "findings": findings, "problems": problems}))
+            summary = list(written.summary)
+            found = {"out": out, "summary": summary, "findings": findings, "problems": problems}
+            print(json.dumps(found))
             return
-        for verdict, number in written.count_verdicts().items() if written.findings else ():
-            console.print(f"{number:3} claims: {verdict}", highlight=False)
+        for sentence in written.summary:
+            console.print(sentence, highlight=False, markup=False)
         for problem in written.problems:
             console.print(f"missing: {problem}", style="yellow", highlight=False, markup=False)
-        console.print(f"Written to {written.path}.", highlight=False, markup=False)
+        console.print(
+            f"\nThe page is {written.path}; open it in a browser.",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )

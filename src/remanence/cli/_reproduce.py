@@ -40,12 +40,11 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Reproduce(Command):
-    """Run a study of the paper: trainings, evaluations, certificates, all in one directory.
+    """Run a whole study: trainings, evaluations and certificates, all in one directory.
 
-    The same command again goes on where it was stopped or killed; what is done is not done again.
-    Files that are damaged, or belong to something else, are told, kept under a name that ends in
-    .replaced, and made anew.
-    Ends with 1 if a job failed; what went wrong is in STUDY/status.
+    Run the same command again, and it goes on from where it was stopped or killed. A file that is
+    damaged, or belongs to another study, is named, kept under a name that ends in `.replaced`, and
+    made anew. The exit code is 1 if a job failed; what went wrong is in STUDY/status.
 
     Example: remanence reproduce tmaze --profile laptop --out studies/laptop
     """
@@ -78,13 +77,21 @@ class Reproduce(Command):
                     out, study, open_executor=workers, command=read_command(), on_change=show
                 )
         except KeyboardInterrupt:
-            Console(stderr=True).print("stopped; the same command goes on from here")
+            Console(stderr=True).print("Stopped. Run the same command again to go on.")
             sys.exit(130)
         if self.json:
             print(json.dumps({"out": str(out), **_to_json(status)}))
         else:
             _print_end(console, out, status)
+            if status.list_jobs("done"):
+                console.print(self._propose(out), highlight=False, markup=False, soft_wrap=True)
         sys.exit(0 if status.finished else 1)
+
+    def _propose(self, out: Path) -> str:
+        return (
+            f"To write a page about it:  {self.propose('report', out)}\n"
+            f"To look at its tables:     {self.propose('results', out)}"
+        )
 
 
 def load_study(name: str, profile: str) -> Study:
@@ -108,8 +115,7 @@ class Status(Command):
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
     """The study's directory."""
     watch: bool = False
-    """Stay, and show it anew every two seconds until all jobs are over, or nobody is at work on
-    them any more; not with --json."""
+    """Stay, and look again every two seconds until there is nothing more to wait for."""
     json: bool = False
     """Print one JSON object instead of a table."""
 
@@ -132,7 +138,7 @@ class Status(Command):
                     live.update(_tabulate(status))
             _print_errors(console, status)
             if status.abandoned:
-                console.print("Nobody is at work on it; `remanence reproduce` goes on with it.")
+                console.print("Nobody is working on it; run `remanence reproduce` again to go on.")
 
 
 def _has_jobs_left(status: StudyStatus) -> bool:
@@ -203,10 +209,10 @@ def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
         if status.study.note:
             console.print(f"\n{status.study.note}", highlight=False, markup=False)
     _print_errors(console, status)
-    where = f"The study is in {out}; look at it with `remanence results {out}`."
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
     console.print(
-        f"{len(done)} of {len(status.jobs)} jobs done{failures}. {where}",
+        f"\n{len(done)} of {len(status.jobs)} jobs done{failures}. The study is in {out}.",
         highlight=False,
         markup=False,
+        soft_wrap=True,
     )

@@ -35,22 +35,24 @@ _WORDS = ("VARCHAR", "BOOLEAN")
 class Results(Command):
     """Query the tables of a study or of a run.
 
-    summary (a row for each training), outcomes, evaluations, stability, certificates, curves,
-    orbits, and sampled_outcomes and sampled_evaluations.
+    `summary` has a row for each training, `curves` for each seed and iteration, `outcomes` for each
+    agent and length, `evaluations` for each episode, `stability` and `certificates` for each agent,
+    `orbits` for each step of a memory. `sampled_outcomes` and `sampled_evaluations` are of agents
+    that sample their actions.
 
-    Example: remanence results STUDY outcomes --where "length = 100" --group-by cell outcome
+    Example: remanence results studies/laptop outcomes --where "length = 100" --group-by cell
     """
 
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY|RUN")]
     """The directory of a study or of a run."""
     table: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TABLE")] = "summary"
-    """Which table; summary has a row for each training."""
+    """Which table."""
     where: str | None = None
     """Only rows for which this SQL condition holds: "cell = 'gru' and length = 100"."""
     group_by: tuple[str, ...] = ()
-    """Join rows that agree in these columns: their number, and the mean of all other numbers."""
+    """One row for each combination of these columns: how many rows, and the means of numbers."""
     format: str = "table"
-    """table, csv, json (where an infinite number is "inf", and none is null) or parquet."""
+    """table, csv, json (infinite is "inf", unknown is null) or parquet."""
     out: Path | None = None
     """Write to this file instead of the screen."""
 

@@ -19,7 +19,7 @@ from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
 from remanence.cli._command import Command
-from remanence.cli._options import parse_options, parse_seeds, read_command
+from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.networks import Architecture, make_architecture
@@ -37,14 +37,17 @@ from remanence.training import (
 
 @dataclasses.dataclass(frozen=True)
 class Train(Command):
-    """Train agents by recurrent PPO, one for each seed, all in one program.
+    """Train agents by recurrent PPO, one for each seed.
+
+    The presets are the paper's trainings; the name of an environment stands for a training on it
+    with default numbers. Ctrl-C stops after the iteration under way, and --resume goes on from
+    there. Writes run.json, curves.parquet, checkpoint.safetensors and agents/seed-N.safetensors.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
 
     preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="PRESET")]
-    """The paper's trainings: tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree; or
-    the name of a preset or an environment of your own (see --import)."""
+    """tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree, or your own (--import)."""
     cell: str = "gru"
     """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
@@ -52,15 +55,15 @@ class Train(Command):
     out: Path | None = None
     """Where to write the run; runs/PRESET-CELL if not given."""
     resume: bool = False
-    """Go on with the run in that directory, which was stopped or killed."""
+    """Go on with the run in --out, which was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Any number of the preset: num_iterations=60, discount=0.99, length=1:5, state_size=8."""
+    """Change numbers of the preset: num_iterations=60 discount=0.99 length=1:5 state_size=8."""
     checkpoint_every: int = 5
-    """Save all of the state after every so many iterations."""
+    """Save the state after every so many iterations, for --resume."""
     batching: str = "auto"
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
     tensorboard: Path | None = None
-    """Also log the learning curves for TensorBoard, into this directory (needs tensorboardX)."""
+    """Also log the curves for TensorBoard into this directory (needs tensorboardX)."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
     profile: bool = False
@@ -101,9 +104,21 @@ class Train(Command):
             print(json.dumps(summary, allow_nan=False))
         else:
             console.print(_tabulate(training))
-            console.print(_describe(training, out), highlight=False)
+            told = self._describe(training, out)
+            console.print(told, highlight=False, markup=False, soft_wrap=True)
             if self.profile:
                 console.print(show_profile(training.seconds))
+
+    def _describe(self, training: Training, out: Path) -> str:
+        iterations = len(training.curves["return"])
+        if training.finished:
+            return (
+                f"\nFinished after {iterations} iterations. The run is in {out}.\n"
+                f"To see how far these memories reach:  {self.propose('evaluate', out)}"
+            )
+        words = [word for word in sys.argv[1:] if word != "--resume"]
+        command = shlex.join([*name_program(), *words[:2], "--resume", *words[2:]])
+        return f"\nStopped after {iterations} iterations. To go on:\n{command}"
 
     def _log(self, seeds: list[int]) -> Any:
         if self.tensorboard is None:
@@ -188,12 +203,3 @@ def _tabulate(training: Training) -> Table:
         numbers = [f"{_last(training, metric)[i]:.3g}" for metric in columns.values()]
         table.add_row(str(seed), *numbers)
     return table
-
-
-def _describe(training: Training, out: Path) -> str:
-    iterations = len(training.curves["return"])
-    if training.finished:
-        return f"\nFinished after {iterations} iterations. The run is in {out}."
-    words = [word for word in sys.argv[1:] if word != "--resume"]
-    command = shlex.join(["remanence", *words[:2], "--resume", *words[2:]])
-    return f"\nStopped after {iterations} iterations. To go on:\n{command}"

@@ -31,6 +31,8 @@ from remanence.study import RunEntry
 class WrittenReport:
     """Where a report was written, what it found on each claim, and what the study lacks.
 
+    `summary` is what the page opens with.
+
     >>> from pathlib import Path
     >>> from remanence import report
     >>> findings = {"most": report.Finding("57 of 90", agrees=True)}
@@ -41,6 +43,7 @@ class WrittenReport:
     path: Path
     findings: Mapping[str, Finding]
     problems: tuple[str, ...]
+    summary: tuple[str, ...] = ()
 
     def count_verdicts(self) -> dict[str, int]:
         """How many claims there are of each verdict."""
@@ -64,9 +67,9 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     pictures = list(draw_pictures(experiment.figures, tables, path.parent / "figures"))
     failed = [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
     findings = judge_claims(experiment.claims, tables)
-    report = WrittenReport(path, findings, (*records.problems, *failed))
-    summary = list(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
-    write_text(path, _render(experiment, records, report, summary, pictures))
+    summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
+    report = WrittenReport(path, findings, (*records.problems, *failed), summary)
+    write_text(path, _render(experiment, records, report, pictures))
     if findings:
         write_text(path.parent / "claims.md", list_claims(experiment.claims, findings))
     return report
@@ -87,7 +90,6 @@ def _render(
     experiment: Experiment,
     records: Records,
     report: WrittenReport,
-    summary: Sequence[str],
     pictures: Sequence[Picture],
 ) -> str:
     environment = jinja2.Environment(
@@ -101,7 +103,7 @@ def _render(
     jobs = [_describe_job(records, job, experiment.looks) for job in records.jobs]
     return environment.get_template("report.html.j2").render(
         experiment=experiment,
-        summary=summary,
+        summary=report.summary,
         plan=_complete(records.description),
         jobs=jobs,
         problems=report.problems,

@@ -11,14 +11,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from remanence.training._histories import BLOCK, WIDTH, HistoryTree
+from remanence.training._histories import BLOCK_SIZE, CHUNK_SIZE, HistoryTree
 
-Number = Int[Array, ""] | int
-# States, or what they do to a loss: of the roots and then of the nodes, as `tree.parent` points.
-Table = Float[Array, "rows state"]
+BlockNumber = Int[Array, ""] | int
+# States, or what they do to a loss: of the roots, then of the nodes, as `tree.parent_row` points.
+StateTable = Float[Array, "rows state"]
 
 
-def visit_blocks(
+def loop_over_blocks(
     tree: HistoryTree,
     read: Callable[[Any], Any],
     work: Callable[[Any, Any, Any], Any],
@@ -34,54 +34,60 @@ def visit_blocks(
         done, now = carry
         return work(block, now, done), read(block + 1)
 
-    num_blocks = -(-tree.num_nodes // BLOCK)
+    num_blocks = -(-tree.num_nodes // BLOCK_SIZE)
     return jax.lax.fori_loop(0, num_blocks, visit, (start, read(0)))[0]
 
 
-def fill(tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any]) -> Any:
+def compute_by_blocks(
+    tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any]
+) -> Any:
     """The values of a function of what blocks read, nodes last."""
 
-    def fill_block(block: Int[Array, ""], now: Any, filled: Any) -> Any:
+    def write_block(block: Int[Array, ""], now: Any, filled: Any) -> Any:
         return jax.tree.map(
-            lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(leaf, part, block * BLOCK, -1),
+            lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(
+                leaf, part, block * BLOCK_SIZE, -1
+            ),
             filled,
             function(now),
         )
 
     shapes = jax.eval_shape(function, read(0))
     blank = jax.tree.map(
-        lambda leaf: jnp.zeros((*leaf.shape[:-1], len(tree.parent)), leaf.dtype), shapes
+        lambda leaf: jnp.zeros((*leaf.shape[:-1], len(tree.parent_row)), leaf.dtype), shapes
     )
-    return visit_blocks(tree, read, fill_block, blank)
+    return loop_over_blocks(tree, read, write_block, blank)
 
 
-def over_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
+def vmap_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of one node, for many: nodes are last, so that they are contiguous."""
     return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
-def take(series: Any, start: Number, width: int = WIDTH) -> Any:
-    """A chunk of arrays with nodes last."""
+def slice_nodes(series: Any, start: BlockNumber, width: int = CHUNK_SIZE) -> Any:
+    """Some nodes of arrays with nodes last, by default a chunk of them."""
     return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, -1), series)
 
 
-def cut(series: Any, block: Number) -> Any:
+def slice_block(series: Any, block: BlockNumber) -> Any:
     """A block of arrays with nodes last."""
-    return take(series, jnp.asarray(block) * BLOCK, BLOCK)
+    return slice_nodes(series, jnp.asarray(block) * BLOCK_SIZE, BLOCK_SIZE)
 
 
-def find_row(tree: HistoryTree, block: Number) -> Int[Array, ""]:
+def find_first_row(tree: HistoryTree, block: BlockNumber) -> Int[Array, ""]:
     """Where the nodes of a block begin in a table."""
-    return tree.num_roots + jnp.asarray(block) * BLOCK
+    return tree.num_roots + jnp.asarray(block) * BLOCK_SIZE
 
 
-def cut_table(table: Table, tree: HistoryTree, block: Number) -> Float[Array, "state block"]:
+def read_rows(
+    table: StateTable, tree: HistoryTree, block: BlockNumber
+) -> Float[Array, "state block"]:
     """What a table says of a block's nodes, nodes last."""
-    return jax.lax.dynamic_slice_in_dim(table, find_row(tree, block), BLOCK).T
+    return jax.lax.dynamic_slice_in_dim(table, find_first_row(tree, block), BLOCK_SIZE).T
 
 
-def write_table(
-    table: Table, tree: HistoryTree, block: Number, columns: Float[Array, "state block"]
-) -> Table:
+def write_rows(
+    table: StateTable, tree: HistoryTree, block: BlockNumber, columns: Float[Array, "state block"]
+) -> StateTable:
     """The table with other rows for a block's nodes."""
-    return jax.lax.dynamic_update_slice_in_dim(table, columns.T, find_row(tree, block), 0)
+    return jax.lax.dynamic_update_slice_in_dim(table, columns.T, find_first_row(tree, block), 0)

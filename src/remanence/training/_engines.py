@@ -1,6 +1,6 @@
 """Many seeds at once: how one seed's program is spread over cores or batched on an accelerator.
 
-On a CPU, a batch of the T-maze's tiny networks is slower than each core working through seeds of
+On a CPU, a batch of tiny networks is slower than each core working through seeds of
 its own with one shared compiled program (`benchmarks/seed_batching.py`); on an accelerator all
 seeds are one batch.
 """

@@ -4,7 +4,53 @@ A cell's state depends only on what was observed since the episode's start, and 
 what is observed has been observed before. A node of the tree is a history; its parent is the
 history one step shorter; roots are episode starts and the states carried into the rollout.
 
-Histories are hashed on the device, and grouped and laid out on the host.
+Histories are hashed on the device (`hash_histories`), grouped (`group_histories`) and laid out as a
+tree (`build_tree`) on the host, and the tree is cut down to a minibatch on the device again
+(`prune_tree`).
+
+An example: two environments, five steps. A cue (u) opens an episode, which is what the brackets
+say; a corridor (-) and a junction (J) follow. At first, environment 0 is in the middle of one.
+
+    time              0    1    2    3    4
+    environment 0     -    J   [u    -    J
+    environment 1    [u    -    -   [u    -
+
+These ten steps have six histories. States are kept in a table: row 0 is the state that opens an
+episode, rows 1 and 2 are those carried into environments 0 and 1, and then come the nodes.
+
+    node    history              its row    its parent's row    level
+    0       carried, -           3          1                   0
+    1       u                    4          0                   0
+    2       carried, -, J        5          3                   1
+    3       u, -                 6          4                   1
+    4       u, -, J              7          6                   2
+    5       u, -, -              8          6                   2
+
+Every node needs the state of its parent alone, so a level is computed at once, after the one before
+it. Here each level is one chunk; wider levels are several.
+
+    >>> seen = np.array([list("-Ju-J"), list("u--u-")]).T
+    >>> observation = np.vectorize(ord)(seen)[..., None].astype(np.float32)
+    >>> first = np.array([[0, 0, 1, 0, 0], [1, 0, 0, 1, 0]], bool).T
+    >>> carried = np.array([[0.5], [0.25]], np.float32)
+    >>> hashes = hash_histories(*map(jnp.asarray, (observation, first, carried)))
+    >>> histories = group_histories(np.asarray(hashes), observation, first, carried)
+    >>> tree, visits = build_tree(histories, observation, capacity=512)
+    >>> int(tree.num_nodes)
+    6
+    >>> print(visits.node)  # of the steps of environment 0, and of those of environment 1
+    [[0 2 1 3 4]
+     [1 3 5 1 3]]
+    >>> print(tree.parent_row[:6])
+    [1 0 3 4 6 6]
+    >>> print(tree.chunk_start[:3], tree.chunk_size[:3])
+    [0 2 4] [2 2 2]
+
+A minibatch of environment 1 alone comes through nodes 1, 3 and 5, which become 0, 1 and 2:
+
+    >>> pruned, new_of_old, old_of_new = prune_tree(tree, visits.visited[1])
+    >>> print(old_of_new[:3], pruned.parent_row[:3])
+    [1 3 5] [0 3 4]
 """
 
 import dataclasses
@@ -17,29 +63,29 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-# How many nodes run at once. What a chunk leaves over of it runs nodes of the next level, too early
+# How many nodes run at once. Where a chunk has fewer, some of the next level run too, too early
 # and for nothing.
-WIDTH = 32
+CHUNK_SIZE = 32
 # How many nodes are worked on at once by what need not go level by level.
-BLOCK = 256
+BLOCK_SIZE = 256
 
 Words = UInt32[Array, "*shape"]
-Pair = UInt32[Array, "2 envs"]
+HashPair = UInt32[Array, "2 envs"]
 
 
 class HistoryTree(eqx.Module):
-    """Nodes level by level, cut into chunks of at most `WIDTH` that never span two levels.
+    """Nodes level by level, cut into chunks of at most `CHUNK_SIZE` that never span two levels.
 
     States are kept in one table: first that which opens an episode, then those carried into the
-    rollout, one for each environment, then those of the nodes; `parent` points into it. A chunk
-    has `size` nodes from `start` on. Nodes beyond the tree's own repeat the first, at least a block
-    of them; chunks beyond are blank.
+    rollout, one for each environment, then those of the nodes. `parent_row` is the row of the state
+    before a node's observation. A chunk has `chunk_size` nodes from `chunk_start` on. Nodes beyond
+    the tree's own repeat the first, at least a block of them; chunks beyond are blank.
     """
 
     observation: Float[Array, "observation nodes"]
-    parent: Int[Array, " nodes"]
-    start: Int[Array, " chunks"]
-    size: Int[Array, " chunks"]
+    parent_row: Int[Array, " nodes"]
+    chunk_start: Int[Array, " chunks"]
+    chunk_size: Int[Array, " chunks"]
     num_nodes: Int[Array, ""]
     num_chunks: Int[Array, ""]
     # How many states precede those of the nodes.
@@ -57,22 +103,24 @@ class Visits(NamedTuple):
 class Histories:
     """Which steps of a rollout share their history, on the host.
 
-    A history is the observation of its step `example` (a flat index), after the history `parent`:
-    0 for none, e + 1 for the state carried into environment e, and from there on histories.
+    `of_step` has the number of each step's history, (time, envs). The others have an entry for each
+    history: the flat index of one of its steps; how many steps precede it since its root; and what
+    it follows, 0 for the start of an episode, e + 1 for the state carried into environment e, and
+    from there on histories.
     """
 
-    history: np.ndarray
+    of_step: np.ndarray
     parent: np.ndarray
     depth: np.ndarray
-    example: np.ndarray
+    example_step: np.ndarray
 
     def __len__(self) -> int:
         return len(self.parent)
 
-    def count(self, num_envs: int) -> int:
+    def count_met(self, num_envs: int) -> int:
         """How many of them the first environments come through."""
         met = np.zeros(len(self), bool)
-        met[self.history[:, :num_envs]] = True
+        met[self.of_step[:, :num_envs]] = True
         return int(met.sum())
 
 
@@ -90,14 +138,18 @@ def hash_histories(
     start = fresh + jnp.uint32(1)
     for states in carried:
         # A loop, as states may be hundreds of numbers wide; observations are few.
-        start, _ = jax.lax.scan(lambda pair, word: (_mix(pair, word), None), start, _bits(states))
+        start, _ = jax.lax.scan(
+            lambda pair, word: (_mix_word(pair, word), None), start, _as_words(states)
+        )
 
-    def advance(pair: Pair, now: tuple[Words, Bool[Array, " envs"]]) -> tuple[Pair, Pair]:
+    def advance(
+        pair: HashPair, now: tuple[Words, Bool[Array, " envs"]]
+    ) -> tuple[HashPair, HashPair]:
         bits, first = now
-        pair = functools.reduce(_mix, bits, jnp.where(first[None], fresh, pair))
+        pair = functools.reduce(_mix_word, bits, jnp.where(first[None], fresh, pair))
         return pair, pair
 
-    _, words = jax.lax.scan(advance, start, (_bits(observation), first))
+    _, words = jax.lax.scan(advance, start, (_as_words(observation), first))
     return jnp.moveaxis(words, 1, 0)
 
 
@@ -109,7 +161,7 @@ def group_histories(
     history, example = _group_equal(key)
     num_steps, num_envs = first.shape
     before = np.empty((num_steps, num_envs), np.int32)
-    before[0] = 1 + _find_twins(carried)
+    before[0] = 1 + _find_first_equal(carried)
     before[1:] = history.reshape(before.shape)[:-1] + (1 + num_envs)
     before = np.where(first, 0, before).ravel()
     bits = observation.reshape(before.size, -1).view(np.uint8)
@@ -125,80 +177,82 @@ def group_histories(
     return Histories(history, before[example], depth[example], example)
 
 
-def lay_out(
+def build_tree(
     histories: Histories, observation: np.ndarray, capacity: int
 ) -> tuple[HistoryTree, Visits]:
     """The tree of some histories, in arrays with room for `capacity` nodes, a block more at least.
 
     Blank nodes repeat the first, so that they are numbers wherever that is.
     """
-    assert capacity >= len(histories) + BLOCK
+    assert capacity >= len(histories) + BLOCK_SIZE
     num_steps, num_envs = observation.shape[:2]
     order = np.argsort(histories.depth, kind="stable")
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    node_of_history = np.empty(len(order), np.int32)
+    node_of_history[order] = np.arange(len(order), dtype=np.int32)
     num_roots = 1 + num_envs
-    to_row = np.concatenate([np.arange(num_roots, dtype=np.int32), place + num_roots])
-    start, size = _cut_levels(np.bincount(histories.depth))
-    observed = observation.reshape(num_steps * num_envs, -1)[histories.example[order]]
-    parent = to_row[histories.parent[order]]
-    node = np.ascontiguousarray(place[histories.history].T)
+    row_of_parent = np.concatenate(
+        [np.arange(num_roots, dtype=np.int32), node_of_history + num_roots]
+    )
+    chunk_start, chunk_size = _split_levels(np.bincount(histories.depth))
+    observed = observation.reshape(num_steps * num_envs, -1)[histories.example_step[order]]
+    parent_row = row_of_parent[histories.parent[order]]
+    node = np.ascontiguousarray(node_of_history[histories.of_step].T)
     visited = np.zeros((num_envs, capacity), bool)
     visited[np.arange(num_envs)[:, None], node] = True
     arrays = {
         "observation": np.ascontiguousarray(_pad(observed, capacity, observed[0]).T),
-        "parent": _pad(parent, capacity, parent[0]),
-        "start": _pad(start, capacity, 0),
-        "size": _pad(size, capacity, 0),
+        "parent_row": _pad(parent_row, capacity, parent_row[0]),
+        "chunk_start": _pad(chunk_start, capacity, 0),
+        "chunk_size": _pad(chunk_size, capacity, 0),
         "num_nodes": np.int32(len(order)),
-        "num_chunks": np.int32(len(start)),
+        "num_chunks": np.int32(len(chunk_start)),
     }
     arrays, *visits = jax.device_put((arrays, node, visited))
     return HistoryTree(**arrays, num_roots=num_roots), Visits(*visits)
 
 
-def prune(
+def prune_tree(
     tree: HistoryTree, visited: Bool[Array, " nodes"]
 ) -> tuple[HistoryTree, Int[Array, " nodes"], Int[Array, " nodes"]]:
     """The tree of some nodes and all their ancestors, on the device.
 
-    Also where each node has gone, and where each has come from. Chunks stay as they were but for
-    the nodes they lose, perhaps all.
+    Also the new number of each old node, and the old number of each new one. Chunks stay as they
+    were but for the nodes they lose, perhaps all.
     """
-    before = jnp.cumulative_sum(visited, include_initial=True, dtype=jnp.int32)
-    place, num_nodes = before[:-1], before[-1]
-    numbers = jnp.arange(len(place), dtype=jnp.int32)
-    target = jnp.where(visited, place, len(place))
-    origin = jnp.zeros_like(place).at[target].set(numbers, mode="drop")
-    origin = jnp.where(numbers < num_nodes, origin, origin[0])
+    num_before = jnp.cumulative_sum(visited, include_initial=True, dtype=jnp.int32)
+    new_of_old, num_nodes = num_before[:-1], num_before[-1]
+    numbers = jnp.arange(len(new_of_old), dtype=jnp.int32)
+    target = jnp.where(visited, new_of_old, len(new_of_old))
+    old_of_new = jnp.zeros_like(new_of_old).at[target].set(numbers, mode="drop")
+    old_of_new = jnp.where(numbers < num_nodes, old_of_new, old_of_new[0])
     roots = jnp.arange(tree.num_roots, dtype=jnp.int32)
-    to_row = jnp.concatenate([roots, place + tree.num_roots])
-    start = place[tree.start]
-    size = before[tree.start + tree.size] - start
+    new_row = jnp.concatenate([roots, new_of_old + tree.num_roots])
+    chunk_start = new_of_old[tree.chunk_start]
+    chunk_size = num_before[tree.chunk_start + tree.chunk_size] - chunk_start
     pruned = HistoryTree(
-        observation=tree.observation[:, origin],
-        parent=to_row[tree.parent[origin]],
-        start=start,
-        size=size,
+        observation=tree.observation[:, old_of_new],
+        parent_row=new_row[tree.parent_row[old_of_new]],
+        chunk_start=chunk_start,
+        chunk_size=chunk_size,
         num_nodes=num_nodes,
-        num_chunks=jnp.max(jnp.where(size > 0, numbers + 1, 0)),
+        num_chunks=jnp.max(jnp.where(chunk_size > 0, numbers + 1, 0)),
         num_roots=tree.num_roots,
     )
-    return pruned, place, origin
+    return pruned, new_of_old, old_of_new
 
 
 def count_chunks(histories: Histories) -> int:
     """How many chunks the tree of some histories is cut into."""
-    return len(_cut_levels(np.bincount(histories.depth))[0])
+    return len(_split_levels(np.bincount(histories.depth))[0])
 
 
-def _cut_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where chunks start, and how many nodes of their level they have."""
-    num_chunks = -(-sizes // WIDTH)
+    num_chunks = -(-sizes // CHUNK_SIZE)
     ends = np.repeat(np.cumsum(sizes), num_chunks)
     number = np.arange(len(ends)) - np.repeat(np.cumsum(num_chunks) - num_chunks, num_chunks)
-    start = ends - np.repeat(sizes, num_chunks) + number * WIDTH
-    return start.astype(np.int32), np.minimum(WIDTH, ends - start).astype(np.int32)
+    start = ends - np.repeat(sizes, num_chunks) + number * CHUNK_SIZE
+    return start.astype(np.int32), np.minimum(CHUNK_SIZE, ends - start).astype(np.int32)
 
 
 def _pad(rows: np.ndarray, count: int, blank: Any) -> np.ndarray:
@@ -208,14 +262,14 @@ def _pad(rows: np.ndarray, count: int, blank: Any) -> np.ndarray:
     return padded
 
 
-def _mix(pair: Pair, word: Words) -> Pair:
+def _mix_word(pair: HashPair, word: Words) -> HashPair:
     """Take one more word into two running hashes, in the manner of MurmurHash3 (Appleby 2011)."""
     factors = jnp.array([[0xCC9E2D51], [0x1B873593]], jnp.uint32)
     pair = (pair ^ (word[None] * factors)) * jnp.uint32(0x85EBCA6B)
     return pair ^ (pair >> 15)
 
 
-def _bits(values: Float[Array, "*time envs size"]) -> UInt32[Array, "*time size envs"]:
+def _as_words(values: Float[Array, "*time envs size"]) -> UInt32[Array, "*time size envs"]:
     words = jax.lax.bitcast_convert_type(values.astype(jnp.float32), jnp.uint32)
     return jnp.moveaxis(words, -1, -2)
 
@@ -230,7 +284,7 @@ def _group_equal(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return group, order[opens]
 
 
-def _find_twins(carried: tuple[np.ndarray, ...]) -> np.ndarray:
+def _find_first_equal(carried: tuple[np.ndarray, ...]) -> np.ndarray:
     """For each environment the first one whose carried states are the same to the bit."""
     rows = [b"".join(row.tobytes() for row in states) for states in zip(*carried, strict=True)]
     first_seen: dict[bytes, int] = {}

@@ -45,6 +45,6 @@ def make_iteration(learner: Learner, replay: str = "sequence") -> Iteration:
 
     def play(state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics, Any]:
         state, experience, metrics = learner.play(state, params)
-        return state, experience, metrics, planner.describe(experience)
+        return state, experience, metrics, planner.hash(experience)
 
     return Iteration(play, planner.plan, learner.improve_policy, learner.improve_value)

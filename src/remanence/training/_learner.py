@@ -121,7 +121,7 @@ class Learner:
             self.config.num_steps,
             derive_key(_derive_iteration_key(state), "rollout"),
         )
-        values = evaluate_rollout(value, state.value_state, rollout)
+        values = evaluate_rollout(value, rollout, state.value_state)
         advantage = estimate_advantages(
             rollout.reward,
             values.value,

@@ -17,33 +17,33 @@ from jaxtyping import Array, Float, Int
 from remanence.training._config import PPOConfig
 from remanence.training._losses import normalize
 
-Table = Float[Array, "actions nodes"]
-Column = Float[Array, " nodes"]
-Steps = Float[Array, "members time"]
-Nodes = Int[Array, "members time"]
+PerAction = Float[Array, "actions nodes"]
+PerNode = Float[Array, " nodes"]
+PerStep = Float[Array, "members time"]
+NodeOfStep = Int[Array, "members time"]
 
 
 class PolicyStatistics(NamedTuple):
     """Of every node and action, as shares of all steps; `log_probability` is that of acting."""
 
-    share: Table
-    gain: Table
-    loss: Table
-    log_probability: Table
+    share: PerAction
+    gain: PerAction
+    loss: PerAction
+    log_probability: PerAction
 
 
 class ValueStatistics(NamedTuple):
     """Of every node: its share of all steps and the mean of its steps' targets."""
 
-    share: Column
-    target: Column
+    share: PerNode
+    target: PerNode
 
 
 def describe_policy(
-    node: Nodes,
+    node: NodeOfStep,
     action: Int[Array, "members time"],
-    advantage: Steps,
-    log_probability: Table,
+    advantage: PerStep,
+    log_probability: PerAction,
     config: PPOConfig,
 ) -> PolicyStatistics:
     """What the policy's loss needs of the steps of a minibatch."""
@@ -59,7 +59,7 @@ def describe_policy(
 
 
 def sum_policy_loss(
-    logits: Table, statistics: PolicyStatistics, config: PPOConfig
+    logits: PerAction, statistics: PolicyStatistics, config: PPOConfig
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """The part of `policy_loss` and of its metrics that some nodes contribute."""
     share, gain, loss, acting = statistics
@@ -81,7 +81,7 @@ def sum_policy_loss(
 
 
 def describe_value(
-    node: Nodes, target: Steps, num_nodes: int
+    node: NodeOfStep, target: PerStep, num_nodes: int
 ) -> tuple[ValueStatistics, Float[Array, ""]]:
     """What the value loss needs of the steps of a minibatch, and the variance within nodes.
 
@@ -101,7 +101,7 @@ def sum_value_loss(
     return config.value_coefficient * 0.5 * jnp.sum(errors), None
 
 
-def sum_by_place(values: Steps, place: Nodes, num_places: int) -> Float[Array, " places"]:
+def sum_by_place(values: PerStep, place: NodeOfStep, num_places: int) -> Float[Array, " places"]:
     """Sums of values that share a place, however many, to single precision.
 
     Thousands of equal values added one by one to a growing sum are all rounded the same way. So

@@ -14,12 +14,12 @@ from jaxtyping import Array, UInt32
 from remanence.errors import InvalidOptionError
 from remanence.training._config import PPOConfig
 from remanence.training._histories import (
-    BLOCK,
+    BLOCK_SIZE,
     Histories,
+    build_tree,
     count_chunks,
     group_histories,
     hash_histories,
-    lay_out,
 )
 from remanence.training._replays import (
     AbstractReplay,
@@ -55,7 +55,7 @@ class Planner:
         if self.replay not in REPLAYS:
             raise InvalidOptionError("replay", self.replay, f"use one of {', '.join(REPLAYS)}")
 
-    def describe(self, experience: Experience) -> UInt32[Array, "2 time envs"] | None:
+    def hash(self, experience: Experience) -> UInt32[Array, "2 time envs"] | None:
         """What the plan needs that is best computed on the device."""
         if self.dropout or self.replay not in ("auto", "tree"):
             return None
@@ -63,34 +63,34 @@ class Planner:
         carried = experience.policy_state, experience.value_state
         return hash_histories(rollout.observation, rollout.first, *carried)
 
-    def plan(self, experience: Experience, words: Any) -> AbstractReplay:
+    def plan(self, experience: Experience, hashes: Any) -> AbstractReplay:
         """The replay that is expected to be fastest."""
         rollout = experience.rollout
-        if words is not None:
-            parts = (words, rollout.observation, rollout.first)
+        if hashes is not None:
+            parts = (hashes, rollout.observation, rollout.first)
             carried = experience.policy_state, experience.value_state
-            words, observation, first, *carried = map(np.asarray, (*parts, *carried))
-            histories = group_histories(words, observation, first, *carried)
-            if histories is not None and (self.replay == "tree" or self._pays(histories)):
-                return self._grow(histories, observation, experience)
+            hashes, observation, first, *carried = map(np.asarray, (*parts, *carried))
+            histories = group_histories(hashes, observation, first, *carried)
+            if histories is not None and (self.replay == "tree" or self._tree_pays(histories)):
+                return self._make_tree_replay(histories, observation, experience)
         return SequenceReplay()
 
-    def _pays(self, histories: Histories) -> bool:
+    def _tree_pays(self, histories: Histories) -> bool:
         num_members = self.config.num_envs // self.config.num_minibatches
         keeps_jacobians = not self.linear and self.state_size <= LARGEST_JACOBIAN
         node_cost = 1 if keeps_jacobians else _NODE_COST
         # The first environments stand for those of any minibatch.
-        num_nodes = histories.count(num_members)
+        num_nodes = histories.count_met(num_members)
         cost = num_nodes + _CHUNK_COST * count_chunks(histories)
         return node_cost * cost < num_members * self.config.num_steps
 
-    def _grow(
+    def _make_tree_replay(
         self, histories: Histories, observation: np.ndarray, experience: Experience
     ) -> TreeReplay:
-        needed = len(histories) + BLOCK
+        needed = len(histories) + BLOCK_SIZE
         doubled = 1 << (needed - 1).bit_length()
         capacity = next((size for size in _SMALL_TREES if needed <= size), doubled)
-        tree, visits = lay_out(histories, observation, capacity)
+        tree, visits = build_tree(histories, observation, capacity)
         acted = np.asarray(experience.rollout.log_probability)
         # Steps that share history and action were taken with one probability but for rounding.
         log_probability = np.zeros((self.num_actions, capacity), acted.dtype)

@@ -14,7 +14,7 @@ from remanence._typing import Key
 from remanence._words import Seeds, seeds_from
 from remanence.networks import Network
 from remanence.training._config import PPOConfig
-from remanence.training._histories import HistoryTree, Visits, prune
+from remanence.training._histories import HistoryTree, Visits, prune_tree
 from remanence.training._losses import policy_loss, value_loss
 from remanence.training._node_losses import (
     describe_policy,
@@ -104,12 +104,12 @@ class TreeReplay(AbstractReplay):
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Metrics]:
-        tree, node, origin = self._select(members)
+        tree, node, old_of_new = self._select(members)
         statistics = describe_policy(
             node,
             experience.rollout.action.T[members],
             experience.advantage.T[members],
-            self.log_probability[:, origin],
+            self.log_probability[:, old_of_new],
             config,
         )
         gradient, (_, metrics) = differentiate(
@@ -126,7 +126,7 @@ class TreeReplay(AbstractReplay):
     ) -> tuple[Any, Float[Array, ""]]:
         tree, node, _ = self._select(members)
         target = experience.target.T[members]
-        statistics, variance = describe_value(node, target, len(tree.parent))
+        statistics, variance = describe_value(node, target, len(tree.parent_row))
         gradient, (loss, _) = differentiate(
             value,
             tree,
@@ -139,10 +139,10 @@ class TreeReplay(AbstractReplay):
     def _select(
         self, members: Members
     ) -> tuple[HistoryTree, Int[Array, "members time"], Int[Array, " nodes"]]:
-        """The tree of a minibatch, the node of each of its steps, and where nodes come from."""
+        """The tree of a minibatch, the node of each of its steps, and what nodes were before."""
         visited = jnp.any(self.visits.visited[members], axis=0)
-        tree, place, origin = prune(self.tree, visited)
-        return tree, place[self.visits.node[members]], origin
+        tree, new_of_old, old_of_new = prune_tree(self.tree, visited)
+        return tree, new_of_old[self.visits.node[members]], old_of_new
 
 
 def _draw_noise(network: Network, rollout: Rollout, members: Members, key: Key) -> Seeds | None:

@@ -156,7 +156,7 @@ def _separate_draws(
 
 
 def evaluate_rollout(
-    value: Network, state: Float[Array, "envs state"], rollout: Rollout
+    value: Network, rollout: Rollout, state: Float[Array, "envs state"]
 ) -> RolloutValues:
     """The values of every observation and of what followed it within its episode.
 

@@ -111,9 +111,9 @@ def train(
         describe_run, environment, params, learner, seeds, batching, labels or {}, command
     )
     with _open_run(out, resume, description) as run:
-        curves = _start(engine, shapes, run, seeds, resume)
+        curves = _begin_or_resume(engine, shapes, run, seeds, resume)
         for progress in _iterate(engine, config, curves, len(seeds)):
-            _keep(curves, progress.metrics)
+            _append_metrics(curves, progress.metrics)
             on_iteration(progress)
             if should_stop():
                 break
@@ -154,7 +154,7 @@ def _open_run(
         yield run
 
 
-def _start(
+def _begin_or_resume(
     engine: AbstractEngine,
     shapes: LearnerState,
     run: RunDirectory | None,
@@ -192,7 +192,7 @@ def _iterate(
         )
 
 
-def _keep(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
+def _append_metrics(curves: Curves, metrics: Mapping[str, np.ndarray]) -> None:
     for name, values in metrics.items():
         row = values.astype(np.float32)[None]
         curves[name] = np.concatenate([curves[name], row]) if name in curves else row

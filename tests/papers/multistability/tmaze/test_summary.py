@@ -18,13 +18,14 @@ def test_five_sentences_say_who_lasts():
         "three": Finding("", None),
     }
     assert summarize(tables, findings) == [
-        "Agents of this study: 10 trained on lengths 1–3 and 6 trained on length 100 (GRU).",
-        "Length 100 is solved by 12 of 12 that are bistable and 0 of 4 that are monostable.",
-        "Of the bistable ones 6 of 6 trained on lengths 1–3 and 5 of 6 trained on length 100 are "
+        "The agents of this study are 10 trained on lengths 1–3 and 6 trained on length 100 (GRU).",
+        "Length 100 is solved by 12 of 12 whose memory is bistable (with two states to rest in) "
+        "and 0 of 4 whose memory is monostable (with only one).",
+        "Of the bistable ones, 6 of 6 trained on lengths 1–3 and 5 of 6 trained on length 100 are "
         "certified to take the right arm at every length from 2 on, however long the maze is.",
-        "Of the 4 monostable ones none is certified for every length from 2 on.",
-        "Of the paper's 3 claims this study agrees with 1 and disagrees with 1; for the other 1 it "
-        "is too small.",
+        "None of the 4 monostable ones is certified for every length from 2 on.",
+        "Of the paper's 3 claims it agrees with 1 and disagrees with 1; it is too small to test "
+        "the other 1.",
     ]
 
 

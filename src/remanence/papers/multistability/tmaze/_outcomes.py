@@ -5,6 +5,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from remanence.figures import (
     GREY,
@@ -41,6 +42,7 @@ def draw_outcomes(tables: Tables) -> Figure:
             _draw_marks(scatter, trained, preset, shift)
         length = f" {models['length'][0]:,}" if count_rows(models) else ""
         bars.set(ylabel="number of models")
+        bars.yaxis.set_major_locator(MaxNLocator(integer=True))
         bars.set_title(f"A  Outcome at length{length}", loc="left")
         bars.margins(y=0.2)
         scatter.set_title(f"B  Outcome and stability{_count_others(models)}", loc="left")

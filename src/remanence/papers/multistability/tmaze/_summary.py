@@ -16,6 +16,8 @@ from remanence.papers.multistability.tmaze._lengths import YES
 from remanence.papers.multistability.tmaze._tables import LENGTH
 from remanence.report import VERDICTS, Finding, count, keep_known, say_count
 
+_RESTS = {"bistable": "with two states to rest in", "monostable": "with only one"}
+
 
 def summarize(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
     """Who was trained, what stability has to do with it, what lasts, and how many claims agree."""
@@ -38,14 +40,14 @@ def _say_who(models: Columns) -> str:
         f"{count_rows(select_rows(models, preset=preset))} {_name_training(preset)}"
         for preset in order(models["preset"].tolist(), TRAININGS)
     ]
-    return f"Agents of this study: {_join(agents)} ({', '.join(names)})."
+    return f"The agents of this study are {_join(agents)} ({', '.join(names)})."
 
 
 def _say_probe(models: Columns) -> str:
     """Of those whose stability is known, how many of each kind solve length 100."""
     known = keep_known(keep_known(models, "stability"), "outcome")
     parts = [
-        f"{say_count(group, 'outcome', 'solved')} that are {kind}"
+        f"{say_count(group, 'outcome', 'solved')} whose memory is {kind} ({_RESTS[kind]})"
         for kind in STABILITY
         if count_rows(group := select_rows(known, stability=kind))
     ]
@@ -65,9 +67,9 @@ def _say_lasting(models: Columns, stability: str) -> str:
     if not parts:
         return ""
     if not count(known, "lasting", YES):
-        return f"Of the {count_rows(known)} {stability} ones none is certified for every {LENGTH}."
+        return f"None of the {count_rows(known)} {stability} ones is certified for every {LENGTH}."
     return (
-        f"Of the {stability} ones {_join(parts)} are certified to take the right arm at every "
+        f"Of the {stability} ones, {_join(parts)} are certified to take the right arm at every "
         f"{LENGTH}, however long the maze is."
     )
 
@@ -81,9 +83,9 @@ def _say_verdicts(findings: Mapping[str, Finding]) -> str:
     agree, disagree, untested = (verdicts.count(verdict) for verdict in VERDICTS)
     if untested == len(verdicts):
         return f"The study is too small to test any of the paper's {untested} claims."
-    found = f"agrees with {agree} and disagrees with {disagree}"
-    rest = f"; for the other {untested} it is too small" if untested else ""
-    return f"Of the paper's {len(verdicts)} claims this study {found}{rest}."
+    found = f"agrees with {agree or 'none'} and disagrees with {disagree or 'none'}"
+    rest = f"; it is too small to test the other {untested}" if untested else ""
+    return f"Of the paper's {len(verdicts)} claims it {found}{rest}."
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -1,0 +1,59 @@
+"""Studies and runs of an earlier version, against what that version said of them."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from remanence.report import read_records, write_report
+from remanence.store import read_json
+from remanence.study import list_entries, load_results
+
+OLDER = Path(__file__).parent / "older"
+# It has another name now.
+RENAMED = {"tmaze": "small"}
+
+
+def read_csv(table: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((OLDER / "tables" / f"{table}.csv").read_text())))
+
+
+@pytest.mark.parametrize("table", ["summary", "outcomes", "stability", "certificates"])
+def test_an_older_study_s_tables_are_what_they_were(table):
+    expected = read_csv(table)
+    found = load_results(OLDER / "study", table)
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    assert len(rows) == len(expected)
+    for row, was in zip(rows, expected, strict=True):
+        was["network"] = RENAMED[was["network"]]
+        told = {name: "" if row[name] is None else str(row[name]) for name in was}
+        assert told == {name: "" if text == "nan" else text for name, text in was.items()}
+
+
+def test_unknown_is_null_in_tables_of_either_age():
+    found = load_results(OLDER / "study", "certificates").fetchnumpy()
+    assert np.ma.getmaskarray(found["first_failure"]).any()
+    assert not (np.ma.compressed(found["merge"]) < 0).any()
+
+
+def test_an_older_run_is_read_as_a_new_one(tmp_path):
+    outcomes = load_results(OLDER / "run", "outcomes").fetchnumpy()
+    assert set(outcomes["seed"]) == {1, 2, 3}
+    (entry,) = list_entries(OLDER / "run")
+    assert (entry.about["trained"], entry.about["parallelizable"]) == ((1, 3), False)
+    certificates = load_results(OLDER / "run", "certificates").fetchnumpy()
+    for seed, verdict in zip(certificates["seed"], certificates["solved"], strict=True):
+        told = read_json(OLDER / "run" / "certificates" / f"seed-{seed}.json")["compiled"]["solved"]
+        assert (verdict == "every length") == (told["runs"] == [[1, told["listed"]]])
+    assert write_report(OLDER / "run", tmp_path / "report.html").path.exists()
+
+
+def test_a_report_on_an_older_study_knows_what_is_known(tmp_path):
+    records = read_records(OLDER / "study")
+    assert records.problems == ()
+    assert records.trained == {"tmaze-short-gru": (1, 3), "tmaze-short-bmru": (1, 3)}
+    written = write_report(OLDER / "study", tmp_path / "report.html")
+    assert written.problems == ()
+    assert written.count_verdicts()["agrees"] == 1

@@ -1,0 +1,69 @@
+"""What documents show runs, and what they say that commands print is what these print."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+
+import jax
+import pytest
+
+from remanence import cells
+from remanence.store import describe_machine
+from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
+
+PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
+PAGES = (*PAGES, "docs/results/tmaze/README.md")
+TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
+SNIPPETS = [
+    pytest.param(code, id=f"{name}, {number}")
+    for name, text in TEXTS.items()
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+]
+
+
+@pytest.fixture
+def _own_cells_are_forgotten():
+    known = set(cells.registry)
+    yield
+    for name in set(cells.registry) - known:
+        cells.registry.unregister(name)
+
+
+@pytest.mark.usefixtures("_own_cells_are_forgotten")
+@pytest.mark.parametrize("code", SNIPPETS)
+def test_what_documents_show_runs(code, tmp_path, monkeypatch):
+    """As printed, but for the sizes: a training of one iteration says as much as one of ten."""
+    small = "num_iterations=1, num_envs=4, num_steps=16"
+    code = code.replace("num_iterations=10", small).replace("num_envs=4096", "num_envs=4")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "a document", "exec"), {})
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if list_commands(TEXTS[name])])
+def test_commands_print_what_documents_say(name):
+    """`python -m tests.documents --rewrite` brings them up to date."""
+    # A process of its own, as users have: tests compile with less optimization, to other bits.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
+    command = [sys.executable, "-m", "tests.documents", name]
+    printed = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert printed.returncode == 0, printed.stderr
+    here = (version("jaxlib"), jax.default_backend(), describe_machine()["cpu"])
+    compare = str if here == MADE_ON else mask
+    assert compare(printed.stdout) == compare(TEXTS[name])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_that_documents_link_to_is_there(name):
+    for target in re.findall(r"\]\(([^)#\s]+)\)", TEXTS[name]):
+        if not target.startswith("http"):
+            assert ((ROOT / name).parent / target).exists(), target
+
+
+def test_nobody_is_told_to_install_what_is_not_released():
+    for name, text in TEXTS.items():
+        assert not re.search(r"pip install '?remanence", text), name
