@@ -12,12 +12,13 @@ from typing import Any
 
 import jax
 
+from remanence import __version__
 from remanence.store import describe_machine
 
 
 def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
     """Write results as JSON to `options.out`, with all that is needed to repeat them."""
-    versions = {package: importlib.metadata.version(package) for package in packages}
+    versions = {package: _find_version(package) for package in packages}
     record = {
         "command": describe_command(options),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -27,6 +28,11 @@ def write_record(options: Any, packages: Iterable[str], **results: Any) -> None:
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def _find_version(package: str) -> str:
+    # Ours has another name on the index.
+    return __version__ if package == "remanence" else importlib.metadata.version(package)
 
 
 def describe_command(options: Any) -> str:

@@ -125,7 +125,7 @@ def play_greedily(agent: Agent, length: jax.Array, goal: jax.Array) -> jax.Array
 
     def step(carry, time):
         state, memory, total, over = carry
-        action, memory = agent.act(memory, environment.observe(state), time == 0)
+        action, memory = agent.act(environment.observe(state), memory, time == 0)
         state, reward, ends, _ = environment.advance(jax.random.key(0), state, action, params)
         return (state, memory, total + jnp.where(over, 0.0, reward), over | ends), None
 

@@ -100,7 +100,7 @@ class DelayedCopy(envs.AbstractEnvironment[State, Params]):
         return 1 / self.num_symbols
 
     def script(self):
-        def act(symbol, observation):
+        def act(observation, symbol):
             seen = observation[:-1]
             symbol = jnp.where(jnp.any(seen > 0), jnp.argmax(seen), symbol)
             return symbol, symbol

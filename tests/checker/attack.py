@@ -171,7 +171,7 @@ def play(policy: PortablePolicy, cue: int, length: int, limit: int, sees: bool) 
     for num_steps in range(1, limit + 1):
         seen = [cue if num_steps == 1 else 0, position == length - 1]
         seen += [action == number for number in range(4)] if sees else []
-        action, state = policy.act(state, seen)
+        action, state = policy.act(seen, state)
         if position == length - 1 and action in (1, 3):
             return num_steps if action == 2 + cue else 0
         position = min(max(position + {0: 1, 2: -1}.get(action, 0), 0), length - 1)

@@ -294,7 +294,7 @@ def test_acting_without_jax_is_acting_alike():
     portable = agent.make_portable()
     state, other = agent.initial_state(), portable.initial_state()
     for observation in ([1.0, 0.0], [0.0, 0.0], [0.0, 1.0]):
-        action, state = agent.act(state, jnp.asarray(observation))
-        same, other = portable.act(other, observation)
+        action, state = agent.act(jnp.asarray(observation), state)
+        same, other = portable.act(observation, other)
         assert int(action) == same
     assert isinstance(agent, Agent)

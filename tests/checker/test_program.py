@@ -32,7 +32,7 @@ def test_both_programs_have_the_same_bits(name: str, previous_action: bool, dtyp
             previous = [None, 0, 1, 2, 3][rng.integers(5)]
             one, logits = program.step(program.look(cue, junction, previous), one)
             seen = [cue, junction, *(float(previous == a) for a in range(4))][: subject.inputs]
-            chosen, other = library.act(other, seen)
+            chosen, other = library.act(seen, other)
             assert one.tobytes() == other.tobytes()
             assert int(logits.argmax()) == chosen
 

@@ -202,7 +202,7 @@ def play(case: Case, key: Any, coin: bool) -> Any:
     def step(carry):
         key, state, memory, total, _ = carry
         key, coin_key, step_key = jax.random.split(key, 3)
-        memory, action = script.act(memory, environment.observe(state))
+        action, memory = script.act(environment.observe(state), memory)
         if coin:
             judged = judge_all(environment, state)
             toss = jax.random.categorical(coin_key, jnp.where(judged == NO_DECISION, -jnp.inf, 0.0))

@@ -396,7 +396,7 @@ def test_a_script_passes_ten_thousand_mazes_in_one_compiled_loop():
     def play(key):
         def step(carry):
             state, memory, right, _ = carry
-            memory, action = script.act(memory, environment.observe(state))
+            action, memory = script.act(environment.observe(state), memory)
             state, reward, terminated, truncated = environment.advance(key, state, action, params)
             return state, memory, right + (reward > 0).astype(jnp.int32), terminated | truncated
 

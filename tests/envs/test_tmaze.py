@@ -165,7 +165,7 @@ def test_a_million_steps_run_in_one_compiled_loop():
     def play(key):
         def step(carry):
             state, memory, total, _ = carry
-            memory, action = script.act(memory, environment.observe(state))
+            action, memory = script.act(environment.observe(state), memory)
             state, reward, terminated, truncated = environment.advance(key, state, action, params)
             return state, memory, total + reward, terminated | truncated
 

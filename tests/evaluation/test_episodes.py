@@ -33,7 +33,7 @@ def play(agent, environment, params, cue, key):
     state = environment.start_with(jnp.int32(cue), key, params)
     memory, rewards = agent.initial_state(), []
     while True:
-        action, memory = agent.act(memory, environment.observe(state))
+        action, memory = agent.act(environment.observe(state), memory)
         state, reward, terminated, truncated = environment.advance(
             key, state, action.astype(jnp.int32), params
         )

@@ -29,7 +29,7 @@ def play(agent, environment, params, state):
     """Return, steps and end, step by step; decisions are told from rewards."""
     memory, rewards, terminated, truncated = agent.initial_state(), [], False, False
     while not terminated and not truncated:
-        action, memory = agent.act(memory, environment.observe(state))
+        action, memory = agent.act(environment.observe(state), memory)
         state, reward, terminated, truncated = environment.advance(
             jax.random.key(0), state, action.astype(jnp.int32), params
         )

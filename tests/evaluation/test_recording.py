@@ -43,7 +43,7 @@ def test_actions_are_greedy_or_drawn_by_the_key():
     assert greedy != sampled
     memory = agent.initial_state()
     for action, seen in zip(greedy, record_episode(ENV, agent, KEY).observations, strict=True):
-        expected, memory = agent.act(memory, jnp.asarray(seen))
+        expected, memory = agent.act(jnp.asarray(seen), memory)
         assert action == int(expected)
 
 

@@ -64,7 +64,7 @@ def test_anyone_can_read_a_run(whole_run):
     environment, params = run.load_environment()
     assert (environment, int(params.length_high)) == (envs.TMaze(), 3)
     observation, _ = environment.reset(jax.random.key(0), params)
-    action, state = agents[1].act(agents[1].initial_state(), observation, True)
+    action, state = agents[1].act(observation, agents[1].initial_state(), True)
     assert (int(action) in range(4), state.shape) == (True, (5,))
 
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from remanence import __version__
+from remanence._numbers import check_whole
 from remanence.certificates._arrivals import Undecided
 from remanence.certificates._contraction import Contraction, prove_contraction
 from remanence.certificates._course import chart_course, find_optimal, find_solved
@@ -38,7 +39,6 @@ from remanence.certificates._theory import (
 )
 from remanence.certificates._walker import GOALS, AbstractWalker, Walker
 from remanence.envs import AbstractEnvironment, describe
-from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 from remanence.portable import UnportableError
 from remanence.store import describe_machine, name_leaves, write_json
@@ -226,8 +226,7 @@ def find_compiled(
     >>> str(findings.solved.lengths), findings.solved.failure.kind
     ('lengths 1 to 13', 'forgets')
     """
-    if budget < 1:
-        raise InvalidOptionError("budget", budget, "use 1 step or more")
+    check_whole("budget", budget, 1)
     return _find(Walker(agent, env[0]), env, name_compiled_program(), budget)
 
 

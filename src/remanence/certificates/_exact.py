@@ -30,7 +30,7 @@ class ExactEpisode(NamedTuple):
     length: int
     cue: int
     total_reward: float
-    num_steps: int
+    num_steps: int | None
     end: str
 
 
@@ -89,7 +89,9 @@ class ExactEvaluator:
                     else _fast_forward(itineraries[goal], length, limit)
                 )
                 end = "timeout" if arm == 0 else "right" if arm == goal else "wrong"
-                yield ExactEpisode(length, cue, _RETURNS[end], num_steps if arm else limit, end)
+                yield ExactEpisode(
+                    length, cue, _RETURNS[end], num_steps if arm else limit or None, end
+                )
 
 
 def _fast_forward(itinerary: Itinerary, length: int, limit: int) -> Ending:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from remanence._numbers import check_whole
 from remanence.cli._command import Command
 from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
@@ -63,8 +64,7 @@ class Reproduce(Command):
     """Print one JSON object instead of a table."""
 
     def run(self, console: Console) -> None:
-        if self.workers < 1:
-            raise InvalidOptionError("--workers", self.workers, "use 1 or more")
+        check_whole("--workers", self.workers, 1)
         study = load_study(self.study, self.profile)
         if self.dry_run:
             _print_plan(console, study, self.workers, self.json)

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial.distance import cdist
 
+from remanence._numbers import check_whole
 from remanence.dynamics._linear import find_sole_attractor
 from remanence.dynamics._maps import Starts, States, Step, cast, check_starts, is_floating
 from remanence.dynamics._merging import merge
 from remanence.dynamics._orbits import Orbits, find_orbits, iterate, list_cycle
-from remanence.errors import InvalidOptionError
 
 # The longest time over which two cycles are compared before the limit is called unknown.
 LONGEST_COMPARISON_STEPS = 100_000
@@ -99,8 +99,7 @@ def compute_vaa(
     >>> [round(dynamics.compute_vaa(step, starts).value, 3) for step in (jnp.cbrt, jnp.cos)]
     [0.667, 0.333]
     """
-    if num_steps < 1:
-        raise InvalidOptionError("num_steps", num_steps, "use a whole number of 1 or more")
+    check_whole("num_steps", num_steps, 1)
     starts = check_starts(step, starts)
     middle, final = _walk(step, starts, num_steps)
     value, settled = _judge(middle, final, tolerance)

@@ -28,19 +28,19 @@ RIGHT_DECISION, NO_DECISION, WRONG_DECISION = 1, 0, -1
 
 
 class Script(NamedTuple):
-    """A hand-written agent: `act(memory, observation) -> (memory, action)`.
+    """A hand-written agent: `act(observation, memory) -> (action, memory)`.
 
     Each episode starts with `memory`; everything is JAX, so a script can be batched and compiled.
 
     >>> from remanence import envs
     >>> script = envs.TMaze().script()
-    >>> memory, action = script.act(script.memory, jnp.array([-1.0, 1.0]))
+    >>> action, memory = script.act(jnp.array([-1.0, 1.0]), script.memory)
     >>> envs.ACTION_NAMES[int(action)]
     'up'
     """
 
     memory: Any
-    act: Callable[[Any, Observation], tuple[Any, Action]]
+    act: Callable[[Observation, Any], tuple[Action, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,7 +295,7 @@ class AbstractEnvironment(abc.ABC, Generic[State, Params]):
 
         >>> from remanence import envs
         >>> script = envs.TMaze().script()
-        >>> int(script.act(script.memory, jnp.array([1.0, 0.0]))[1])
+        >>> int(script.act(jnp.array([1.0, 0.0]), script.memory)[0])
         0
         """
         return None

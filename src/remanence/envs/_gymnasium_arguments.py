@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from remanence._numbers import check_whole
 from remanence._registry import check_options
 from remanence.envs._environment import AbstractEnvironment
 from remanence.envs._registry import make
@@ -101,6 +102,4 @@ def read_reset_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray
 
 def read_num_envs(num_envs: Any) -> int:
     """How many environments to step at once."""
-    if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-        raise InvalidOptionError("num_envs", num_envs, "use an integer of 1 or more")
-    return int(num_envs)
+    return check_whole("num_envs", num_envs, 1)

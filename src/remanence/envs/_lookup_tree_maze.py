@@ -249,11 +249,11 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         >>> from remanence import envs
         >>> script = envs.LookupTreeMaze(table_size=3).script()
         >>> seen = jnp.array([1.0, -1.0, -1.0, 2.0, 1.0])  # the table, the index, the junction
-        >>> envs.ACTION_NAMES[int(script.act(script.memory, seen)[1])]
+        >>> envs.ACTION_NAMES[int(script.act(seen, script.memory)[0])]
         'up'
         """
 
-        def act(memory: _Notes, observation: Observation) -> tuple[_Notes, Action]:
+        def act(observation: Observation, memory: _Notes) -> tuple[Action, _Notes]:
             seen, index = observation[: self.table_size], observation[self.table_size : -1]
             table = jnp.where(jnp.any(seen != 0), seen.astype(jnp.int32), memory.table)
             # A scalar index of 0 looks like none, so the script counts on a maze to begin right
@@ -262,7 +262,7 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
             goal = jnp.where(memory.maze_begins, table[entry], memory.goal)
             decides = observation[-1] > 0
             decision = jnp.where(goal > 0, corridor.DOWN, corridor.UP)
-            return _Notes(table, goal, decides), jnp.where(decides, decision, corridor.RIGHT)
+            return jnp.where(decides, decision, corridor.RIGHT), _Notes(table, goal, decides)
 
         blank = jnp.zeros((), jnp.int32)
         return Script(_Notes(jnp.zeros(self.table_size, jnp.int32), blank, jnp.array(True)), act)

@@ -131,7 +131,7 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
         if script is None:
             return None
         size = self.inner.observation_size
-        return Script(script.memory, lambda memory, seen: script.act(memory, seen[:size]))
+        return Script(script.memory, lambda seen, memory: script.act(seen[:size], memory))
 
     def depict(self, state: PreviousActionState) -> Scene:
         return self.inner.depict(state.inner)

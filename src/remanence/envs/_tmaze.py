@@ -144,16 +144,16 @@ class TMaze(corridor.AbstractMaze[TMazeState, TMazeParams]):
 
         >>> from remanence import envs
         >>> script = envs.TMaze().script()
-        >>> memory, _ = script.act(script.memory, jnp.array([1.0, 0.0]))
-        >>> envs.ACTION_NAMES[int(script.act(memory, jnp.array([0.0, 1.0]))[1])]
+        >>> _, memory = script.act(jnp.array([1.0, 0.0]), script.memory)
+        >>> envs.ACTION_NAMES[int(script.act(jnp.array([0.0, 1.0]), memory)[0])]
         'down'
         """
 
-        def act(goal: Int[Array, ""], observation: Observation) -> tuple[Int[Array, ""], Action]:
+        def act(observation: Observation, goal: Int[Array, ""]) -> tuple[Action, Int[Array, ""]]:
             cue, at_junction = observation
             goal = jnp.where(cue != 0, cue.astype(jnp.int32), goal)
             decision = jnp.where(goal > 0, corridor.DOWN, corridor.UP)
-            return goal, jnp.where(at_junction > 0, decision, corridor.RIGHT)
+            return jnp.where(at_junction > 0, decision, corridor.RIGHT), goal
 
         return Script(memory=jnp.zeros((), jnp.int32), act=act)
 

@@ -32,7 +32,7 @@ class Evaluation:
     of the environment's `cue_observations`, and is not there if it has none. Then `return`,
     `num_steps` and `end`, which is "right" (no wrong decision), "wrong" or "timeout". `exact` says
     that the episodes are all there are, and not a sample. Without a time limit a "timeout" is an
-    episode that never ends, and its `num_steps` is 0.
+    episode that never ends, and its `num_steps` is masked.
 
     >>> from remanence import evaluation
     >>> columns = {"agent": [0, 0], "delay": [5, 5], "return": [4.0, 4.0]}
@@ -97,9 +97,17 @@ def evaluate(
         if environment.cue_observations() is None:
             names = tuple(name for name in names if name != "cue")
     columns = {
-        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+        name: _collect(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
     }
     return Evaluation(columns, growth.name, evaluator is not None)
+
+
+def _collect(values: Sequence[Any]) -> np.ndarray:
+    """A column of a table, in which None is masked."""
+    unknown = [value is None for value in values]
+    if not any(unknown):
+        return np.array(values)
+    return np.ma.masked_array([0 if value is None else value for value in values], unknown)
 
 
 def _find_growth(environment: AbstractEnvironment) -> Growth:
@@ -154,22 +162,23 @@ def _run_samples(
                 jax.random.fold_in(key, length),
                 sampled=sampled,
             )
-            limit = environment.time_limit(grown) or 0
+            limit = environment.time_limit(grown)
             rows += [(name, length, *row) for row in _list_rows(cues, episodes, limit)]
             if on_progress:
                 on_progress(len(rows) // len(episodes.num_steps), len(agents) * len(lengths))
     return rows
 
 
-def _list_rows(cues: np.ndarray | int, episodes: Episodes, limit: int) -> list[Row]:
+def _list_rows(cues: np.ndarray | int, episodes: Episodes, limit: int | None) -> list[Row]:
     right = np.where(episodes.flawless, "right", "wrong")
     ends = np.where(episodes.terminated, right, "timeout")
     # An episode that repeats itself was left before its time was over, and would take all of it.
-    num_steps = np.where(episodes.terminated, episodes.num_steps, limit)
-    columns = (episodes.total_reward, num_steps, ends)
+    over = zip(episodes.num_steps.tolist(), episodes.terminated.tolist(), strict=True)
+    num_steps = [taken if terminated else limit for taken, terminated in over]
+    columns = [episodes.total_reward.tolist(), num_steps, ends.tolist()]
     if not isinstance(cues, int):
-        columns = (cues, *columns)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+        columns = [cues.tolist(), *columns]
+    return list(zip(*columns, strict=True))
 
 
 def _check_ends(environment: AbstractEnvironment, params: Any, sampled: bool) -> None:
@@ -192,7 +201,6 @@ def _check_ends(environment: AbstractEnvironment, params: Any, sampled: bool) ->
 def _balance_cues(environment: AbstractEnvironment, num_episodes: int | None) -> np.ndarray | int:
     """Every cue equally often, and at least so many in all; their number if there are no cues."""
     wanted = FEWEST_EPISODES if num_episodes is None else num_episodes
-    if wanted < 1:
-        raise InvalidOptionError("num_episodes", wanted, "use 1 or more")
+    check_whole("num_episodes", wanted, 1)
     cues = environment.cue_observations()
     return wanted if cues is None else np.tile(np.arange(len(cues)), -(-wanted // len(cues)))

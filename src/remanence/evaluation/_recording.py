@@ -17,7 +17,7 @@ from remanence._typing import Action, Key, Observation
 from remanence.envs import AbstractEnvironment, Script
 from remanence.networks import Agent, check_fits
 
-Act = Callable[[Any, Observation, Any], tuple[Action, Any]]
+Act = Callable[[Observation, Any, Any], tuple[Action, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ def record_episode(
     terminated = truncated = False
     for time in range(max_steps):
         now = None if sampling_key is None else jax.random.fold_in(sampling_key, time)
-        action, memory = act(memory, observation, now)
+        action, memory = act(observation, memory, now)
         observations.append(np.asarray(observation).tolist())
         observation, state, reward, terminated, truncated = _advance(
             environment, jax.random.fold_in(step_key, time), state, action, params
@@ -92,15 +92,15 @@ def record_episode(
 def _prepare(agent: Agent | Script, environment: AbstractEnvironment) -> tuple[Any, Act]:
     """The memory that an episode begins with, and a step of the agent."""
     if isinstance(agent, Script):
-        follow = jax.jit(lambda memory, observation: agent.act(memory, observation)[::-1])
-        return agent.memory, lambda memory, observation, _: follow(memory, observation)
+        follow = jax.jit(agent.act)
+        return agent.memory, lambda observation, memory, _: follow(observation, memory)
     check_fits(agent, environment)
-    return agent.initial_state(), lambda memory, seen, key: _act(agent, memory, seen, key)
+    return agent.initial_state(), lambda seen, memory, key: _act(agent, seen, memory, key)
 
 
 @eqx.filter_jit
-def _act(agent: Agent, memory: Any, observation: Any, key: Key | None) -> tuple[Any, Any]:
-    action, memory = agent.act(memory, observation, key=key)
+def _act(agent: Agent, observation: Any, memory: Any, key: Key | None) -> tuple[Any, Any]:
+    action, memory = agent.act(observation, memory, key=key)
     return action.astype(jnp.int32), memory
 
 

@@ -35,7 +35,7 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     if missing:
         remedy = f"there must be columns {', '.join(wanted)}"
         raise InvalidOptionError("episodes", list(episodes), remedy)
-    agents, sizes, returns, num_steps, ends = (np.asarray(episodes[name]) for name in wanted)
+    agents, sizes, returns, num_steps, ends = (np.ma.asanyarray(episodes[it]) for it in wanted)
     groups: dict[tuple[Any, Any], list[int]] = {}
     for row, group in enumerate(zip(agents.tolist(), sizes.tolist(), strict=True)):
         groups.setdefault(group, []).append(row)
@@ -53,7 +53,9 @@ def _summarize(
     mean = float(returns.mean())
     margin = 0.0 if exact else _find_margin(returns)
     outcome = "timeout" if "timeout" in ends else "random" if "wrong" in ends else "solved"
-    return mean, mean - margin, mean + margin, float(num_steps.mean()), outcome
+    # Where an episode never ends, there is no mean of its steps.
+    steps = np.nan if np.ma.is_masked(num_steps) else float(num_steps.mean())
+    return mean, mean - margin, mean + margin, steps, outcome
 
 
 def _find_margin(returns: np.ndarray) -> float:

@@ -30,12 +30,12 @@ class Agent(eqx.Module):
     >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
     >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
     >>> agent = networks.Agent(policy, value, architecture)
-    >>> action, state = agent.act(agent.initial_state(), jnp.ones(1), first=True)
+    >>> action, state = agent.act(jnp.ones(1), agent.initial_state(), first=True)
     >>> int(action) in (0, 1), state.shape
     (True, (2,))
     >>> agent.save("agent.safetensors", origin={"seed": 0})
     >>> loaded = networks.Agent.load("agent.safetensors")
-    >>> loaded.make_portable().act(np.zeros(2), [1.0], first=True)[0] == int(action)
+    >>> loaded.make_portable().act([1.0], np.zeros(2), first=True)[0] == int(action)
     True
     """
 
@@ -49,14 +49,14 @@ class Agent(eqx.Module):
 
     def act(
         self,
-        state: Float[Array, " state"],
         observation: Observation,
+        state: Float[Array, " state"],
         first: Bool[Array, ""] | bool = False,
         key: Key | None = None,
     ) -> tuple[Action, Float[Array, " state"]]:
         """The greedy action, or with a key a sampled one, and the state after the observation.
 
-        From a state (state,) and an observation (observation,) to a whole number () and a state
+        From an observation (observation,) and a state (state,) to a whole number () and a state
         (state,). `first` says that the observation opens an episode, whatever the state.
         """
         state = jnp.where(first, self.initial_state(), state)

@@ -42,7 +42,7 @@ class PortablePolicy:
     ... }
     >>> layers = {"cell": "mingru", "num_layers": 1, "encoder": [], "head": [], "skip": False}
     >>> policy = portable.PortablePolicy(arrays, layers)
-    >>> policy.act(policy.initial_state(), [3.0], first=True)
+    >>> policy.act([3.0], policy.initial_state(), first=True)
     (1, array([1.5]))
     >>> logits, states = policy.step(np.array([[3.0], [-3.0]]), np.zeros((2, 1)))
     >>> logits.tolist()
@@ -98,7 +98,7 @@ class PortablePolicy:
         """The state before an episode, (state,)."""
         return np.zeros(self.cell.state_size, self.dtype)
 
-    def act(self, state: Any, observation: Any, first: bool = False) -> tuple[int, np.ndarray]:
+    def act(self, observation: Any, state: Any, first: bool = False) -> tuple[int, np.ndarray]:
         """The greedy action, and the state after the observation, which opens an episode or not.
 
         One observation (observation,) at a time, as an array or a list; the state is (state,).

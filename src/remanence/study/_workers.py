@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing.connection import Connection
 
+from remanence._numbers import check_whole
 from remanence._plugins import import_code, list_imported
-from remanence.errors import InvalidOptionError
 
 
 @contextlib.contextmanager
@@ -24,8 +24,7 @@ def open_workers(num_workers: int = 1) -> Iterator[Executor]:
     ...     print(type(executor).__name__)
     ProcessPoolExecutor
     """
-    if num_workers < 1:
-        raise InvalidOptionError("num_workers", num_workers, "use 1 or more")
+    check_whole("num_workers", num_workers, 1)
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(

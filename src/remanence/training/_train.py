@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from remanence._numbers import check_whole
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, Architecture
@@ -97,8 +98,7 @@ def train(
     environment, params = _check_environment(env)
     config = config or PPOConfig()
     seeds = check_seeds(seeds)
-    if checkpoint_every < 1:
-        raise InvalidOptionError("checkpoint_every", checkpoint_every, "use 1 or more")
+    check_whole("checkpoint_every", checkpoint_every, 1)
     if resume and out is None:
         raise InvalidOptionError("resume", resume, "say with `out` which directory to resume")
     learner = Learner(environment, network, config)

@@ -7,8 +7,9 @@ import numpy as np
 from remanence import report
 from remanence.figures import Columns
 from remanence.report import FEWEST_MODELS, Finding
+from remanence.training import get_preset
 
-PAPER_ITERATIONS = 250
+PAPER_ITERATIONS = get_preset("tmaze-short").config.num_iterations
 MOST = 0.9
 TRAINED = {"tmaze-short": "short-trained", "tmaze-long": "long-trained"}
 
