@@ -7,6 +7,7 @@ import inspect
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -32,16 +33,23 @@ def find_examples(path: Path) -> Iterator[doctest.DocTest]:
     """The docstrings of a file that have examples.
 
     They are read from its source: what shape checking wraps, doctest's own finder takes for
-    something that was imported.
+    something that was imported. A module's own example knows the module's names, which may be
+    private; all others import what they show.
     """
     within = path.relative_to(SOURCE).as_posix()
     for name, node in walk_definitions(ast.parse(path.read_text(encoding="utf-8"))):
         text = ast.get_docstring(node)
         if text and ">>>" in text:
             line = node.body[0].lineno - 1
+            known = KNOWN | (vars(import_file(path)) if name == "module" else {})
             yield doctest.DocTestParser().get_doctest(
-                text, dict(KNOWN), f"{within}:{name}", str(path), line
+                text, known, f"{within}:{name}", str(path), line
             )
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module of a file in `src`."""
+    return importlib.import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
 
 
 def walk_definitions(node: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
@@ -64,7 +72,7 @@ def test_example_runs(example: doctest.DocTest, tmp_path: Path, monkeypatch: pyt
     The agents of a clone are there under the path that they have in it.
     """
     agents = "examples/agents"
-    if agents in example.docstring:
+    if agents in (example.docstring or ""):
         shutil.copytree(ROOT / agents, tmp_path / agents)
     monkeypatch.chdir(tmp_path)
     report: list[str] = []
@@ -144,6 +152,8 @@ class Shown:
     1
     """
 
+    kind = dict
+
     def called(self) -> int:
         """One."""
         return 1
@@ -183,6 +193,11 @@ def test_what_has_no_example_is_found():
     assert lacks_example(find_uncalled)
     assert not lacks_example(Shown)
     assert find_uncalled(Shown) == ["uncalled"]
+
+
+def test_what_is_imported_late_is_public_too():
+    assert {"envs.TMaze", "envs.GymnasiumEnv"} <= set(find_public("envs"))
+    assert "report.write_report" in find_public("report")
 
 
 def test_examples_of_wrapped_functions_are_found():

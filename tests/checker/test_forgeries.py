@@ -116,7 +116,8 @@ def honest(tmp_path_factory) -> tuple[dict[str, Any], Path]:
 
 def test_the_honest_certificate_is_verified(honest, tmp_path: Path):
     """What the tests below forge."""
-    assert judge(*honest, tmp_path)[0] == "verified"
+    certificate, agent = honest
+    assert judge(certificate, agent, tmp_path)[0] == "verified"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ class LSTM(AbstractGatedCell):
     The state is h, then c. Later layers see h alone, so that an LSTM of `state_size` 10 has 5 units
     and an `output_size` of 5. The forget gate's bias starts at `initial_forget_bias`; above 0 the
     memory is longer at the start of training (Jozefowicz et al. 2015 advise 1).
+
+    >>> from remanence import cells
+    >>> cell = cells.LSTM(1, 10, key=jax.random.key(0), initial_forget_bias=1.0)
+    >>> state = cell.step(jnp.ones(1), cell.initial_state())
+    >>> state.shape, cell.read(state).shape
+    ((10,), (5,))
     """
 
     inputs: Projection

@@ -64,7 +64,7 @@ def make(name: str, input_size: int, state_size: int, *, key: Key, **options: An
 
     >>> from remanence import cells
     >>> list(cells.registry)
-    ['gru', 'brc', 'nbrc', 'mingru', 'bmru', 'hybrid']
+    ['gru', 'lstm', 'brc', 'nbrc', 'mingru', 'bmru', 'hybrid']
     >>> cell = cells.make("bmru", 1, 2, key=jax.random.key(0), surrogate="box")
     >>> cell.input_size, cell.state_size, cell.linear
     (1, 2, True)

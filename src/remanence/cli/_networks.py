@@ -18,7 +18,7 @@ from remanence.networks import (
 )
 
 # The paper uses the wide network, once called lookup-tree, in the LookupTreeMaze.
-ENVIRONMENT_OF = dict.fromkeys(("wide", "lookup-tree"), "lookup-tree-maze")
+ENVIRONMENT_OF: dict[str, str] = dict.fromkeys(("wide", "lookup-tree"), "lookup-tree-maze")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,13 +30,13 @@ def draw_generalization(tables: Tables, looks: Looks | None = None) -> Figure:
     >>> words = {"preset": "short", "model": "gru", "stability": "bistable"}
     >>> outcomes = {name: np.array([word, word]) for name, word in words.items()}
     >>> outcomes |= {"seed": np.array([1, 1]), "num_iterations": np.array([250, 250])}
-    >>> outcomes |= {"length": np.array([10, 100]), "return": np.array([4.0, 1.95])}
-    >>> growth = {"name": np.array(["length"]), "label": np.array(["length of the maze"])}
+    >>> outcomes |= {"delay": np.array([10, 100]), "return": np.array([4.0, 1.95])}
+    >>> growth = {"name": np.array(["delay"]), "label": np.array(["delay in steps"])}
     >>> levels = figures.tabulate_levels({"optimal": 4.0})
     >>> tables = {"outcomes": outcomes, "growth": growth, "levels": levels}
     >>> (axes,) = figures.draw_generalization(tables).axes
     >>> axes.get_xlabel(), axes.get_title("left")
-    ('length of the maze', 'gru: 1 bistable')
+    ('delay in steps', 'gru: 1 bistable')
     """
     looks = looks or Looks()
     outcomes, levels = tables["outcomes"], read_levels(tables)

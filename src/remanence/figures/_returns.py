@@ -35,12 +35,12 @@ def draw_returns(
     end.
 
     >>> from remanence import figures
-    >>> columns = {"agent": [1, 1], "length": [10, 100], "return": [4.0, 1.95]}
+    >>> columns = {"agent": [1, 1], "delay": [10, 100], "return": [4.0, 1.95]}
     >>> columns |= {"low": [4.0, 1.95], "high": [4.0, 1.95]}
     >>> summary = {name: np.array(column) for name, column in columns.items()}
-    >>> figure = figures.draw_returns(summary, {1: "monostable"}, label="length of the maze")
+    >>> figure = figures.draw_returns(summary, {1: "monostable"}, label="delay in steps")
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('length of the maze', 'return')
+    ('delay in steps', 'return')
     """
     axis = axis or next(name for name in summary if name not in OTHER_COLUMNS)
     with mpl.rc_context(STYLE):

@@ -29,7 +29,7 @@ class Architecture:
     True
     >>> networks.Architecture(state_size=0)
     Traceback (most recent call last):
-    remanence.errors.InvalidOptionError: state_size = 0 is not possible: use whole numbers ...
+    remanence.errors.InvalidOptionError: state_size = 0 is not possible: use a whole number ...
     """
 
     cell: str = "gru"

@@ -19,9 +19,9 @@ class UnportableError(InvalidOptionError):
     """A network that the portable program does not cover.
 
     >>> from remanence import portable
-    >>> portable.PortablePolicy({}, {"cell": "lstm"})
+    >>> portable.PortablePolicy({}, {"cell": "my-cell"})
     Traceback (most recent call last):
-    remanence.portable._policy.UnportableError: cell = 'lstm' is not possible: only gru, ...
+    remanence.portable._policy.UnportableError: cell = 'my-cell' is not possible: only gru, ...
     """
 
 

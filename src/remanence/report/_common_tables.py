@@ -23,8 +23,8 @@ def derive_common_tables(records: Records) -> Tables:
 
     >>> from remanence import report
     >>> tables = report.derive_common_tables(report.read_records("examples/agents/mingru"))
-    >>> tables["growth"]["label"].item(), len(tables["curves"]["return"])
-    ('length of the maze (cells)', 250)
+    >>> tables["growth"]["name"].item(), len(tables["curves"]["return"])
+    ('length', 250)
     """
     agents = _list_agents(records)
     # A table of no rows may not know what grows.

@@ -38,7 +38,7 @@ class PPOConfig:
     1400
     >>> training.PPOConfig(num_envs=5)
     Traceback (most recent call last):
-    remanence.errors.InvalidOptionError: ...
+    remanence.errors.InvalidOptionError: num_minibatches = 2 is not possible: it must divide ...
     """
 
     num_envs: int = 50

@@ -55,7 +55,7 @@ def check_training(
     >>> huge = networks.Architecture(cell="gru", state_size=1_000_000)
     >>> training.check_training(envs.TMaze(), huge, training.PPOConfig(), num_seeds=1)
     Traceback (most recent call last):
-    remanence.errors.InvalidOptionError: ...
+    remanence.errors.InvalidOptionError: network = '... parameters' is not possible: ...
     """
     check_memory(Learner(environment, network, config), num_seeds)
 

@@ -130,7 +130,7 @@ class RunDirectory:
         >>> run.description_path.unlink()
         >>> run.refuse_leftovers()
         Traceback (most recent call last):
-        remanence.errors.StoreError: ...
+        remanence.errors.StoreError: ...: this directory holds agents of a run, but ...
         """
         agents = f"agents/*{self.agent_path(0).suffix}"
         parts = {"agents": agents, "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
@@ -153,7 +153,7 @@ class RunDirectory:
         >>> run.check(now)
         >>> run.check(now | {"what": now["what"] | {"seeds": [1, 2]}})
         Traceback (most recent call last):
-        remanence.errors.StoreError: ...
+        remanence.errors.StoreError: ...: the run was begun differently: ...
         """
         found = self.read_description()
         # Earlier versions of remanence wrote down the versions of fewer packages.
