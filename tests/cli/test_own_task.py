@@ -42,7 +42,7 @@ def test_it_is_evaluated_at_values_of_what_grows(run, capsys):
 def test_it_gets_a_page_and_stands_beside_others(run, capsys):
     main(["report", str(run)])
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "delay (steps)" in page
+    assert "that was evaluated (delay: " in page
     main(["compare", str(run), str(run), "--json"])
     (row,) = json.loads(capsys.readouterr().out.splitlines()[-1]).values()
     assert (row["cell"], row["grows"], row["agents"]) == ("mingru", "delay", 2)

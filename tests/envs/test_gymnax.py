@@ -237,4 +237,4 @@ except MissingDependencyError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "'gymnax'" in run.stdout
-    assert "pip install 'remanence[gymnax]'" in run.stdout
+    assert "pip install '.[gymnax]'" in run.stdout

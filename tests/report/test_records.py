@@ -129,7 +129,7 @@ def test_a_study_that_is_none_is_refused(tmp_path):
     with pytest.raises(StoreError, match="there is neither a study nor a run here"):
         read_records(tmp_path)
     write_json(tmp_path / "study.json", {"format": 99, "jobs": []})
-    with pytest.raises(StoreError, match="not a study"):
+    with pytest.raises(StoreError, match="cannot read this study"):
         read_records(tmp_path)
     begin_study(tmp_path)
     plan = read_json(tmp_path / "study.json")

@@ -259,7 +259,11 @@ def test_the_checkpoint_of_another_run_is_refused_and_kept(whole_run, tmp_path):
 def test_a_damaged_description_is_refused(whole_run, tmp_path):
     out = copy_run(whole_run, tmp_path / "run")
     empty = '{"format": 1, "what": {}, "versions": {}}'
-    broken = [("{", "this is not JSON"), ('{"format": 1}', "not a run"), (empty, "not a run")]
+    broken = [
+        ("{", "this is not JSON"),
+        ('{"format": 1}', "cannot read this run"),
+        (empty, "cannot read this run"),
+    ]
     for contents, message in broken:
         (out / "run.json").write_text(contents)
         with pytest.raises(StoreError, match=message):
