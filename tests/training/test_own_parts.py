@@ -46,7 +46,7 @@ def assorted_cell():
 
 @pytest.mark.parametrize("batching", ["cores", "vmap"])
 def test_a_cell_of_many_parts_is_trained_saved_and_loaded(assorted_cell, batching, tmp_path):
-    network = Architecture(cell=assorted_cell)
+    network = Architecture(cell=assorted_cell, head=())
     out = tmp_path / "run"
     training = train(envs.make("tmaze"), network, CONFIG, [1, 2], out=out, batching=batching)
     loaded = RunDirectory(out).load_agents()
@@ -94,7 +94,7 @@ class Noise(AbstractEnvironment[Any, Any]):
 
 
 def test_an_environment_with_a_key_in_its_state_resumes(tmp_path):
-    network = Architecture()
+    network = Architecture(head=())
     whole = train(Noise(), network, CONFIG, out=tmp_path / "whole")
     train(Noise(), network, CONFIG, out=tmp_path / "run", should_stop=lambda: True)
     resumed = train(Noise(), network, CONFIG, out=tmp_path / "run", resume=True)
@@ -107,5 +107,5 @@ def test_a_gymnax_environment_is_trained_on_and_written(tmp_path):
     out = tmp_path / "run"
     # gymnax mixes types and ranks as JAX allows by default.
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        assert train(environment, Architecture(), CONFIG, out=out).finished
+        assert train(environment, Architecture(head=()), CONFIG, out=out).finished
     assert RunDirectory(out).read_description()["what"]["environment"]["class"] == "FromGymnax"
