@@ -47,7 +47,10 @@ def judge_reach(tables):
     longest = select_rows(outcomes, delay=outcomes["delay"].max())
     groups = [select_rows(longest, model=model) for model in ("bmru", "mingru")]
     counts = [int(np.sum(group["outcome"] == "solved")) for group in groups]
-    words = f"at delay {outcomes['delay'].max():,}: {counts[0]} BMRUs, {counts[1]} minGRUs"
+    shown = [
+        f"{count} of {len(group['seed'])}" for count, group in zip(counts, groups, strict=True)
+    ]
+    words = f"after {outcomes['delay'].max():,} steps {shown[0]} BMRUs and {shown[1]} minGRUs do"
     return conclude(words, counts[0] > counts[1], *groups, fewest=2)
 
 
@@ -74,7 +77,9 @@ def describe():
                 place="our own guess",
             )
         },
-        summarize=lambda tables, findings: [f"{findings['bmru-lasts'].ours}."],
+        summarize=lambda tables, findings: [
+            f"Who repeats every symbol? Of the agents, {findings['bmru-lasts'].ours}."
+        ],
     )
 
 
