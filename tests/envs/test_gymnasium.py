@@ -378,7 +378,7 @@ def test_without_autoreset_an_ended_episode_cannot_go_on():
 def test_gymnasium_can_be_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "remanence.envs._gymnasium")
-    with pytest.raises(MissingDependencyError, match=r"remanence\[gymnasium\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install '\.\[gymnasium\]'"):
         _ = envs.GymnasiumEnv
 
 

@@ -1,10 +1,8 @@
-import doctest
-
 import numpy as np
 import pytest
 
 from remanence.errors import InvalidOptionError
-from remanence.evaluation import _summary, summarize_episodes
+from remanence.evaluation import summarize_episodes
 
 
 def make_episodes(who: str, ends: list[str]) -> dict[str, np.ndarray]:
@@ -55,8 +53,3 @@ def test_a_missing_column_is_named():
     episodes = make_episodes("seed", ["right"])
     with pytest.raises(InvalidOptionError, match="seed, length, return"):
         summarize_episodes(episodes, "length", exact=True)
-
-
-def test_its_example_runs():
-    assert doctest.testmod(_summary).attempted > 0
-    assert doctest.testmod(_summary).failed == 0

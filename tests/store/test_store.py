@@ -155,7 +155,7 @@ def test_what_is_unknown_comes_back_as_unknown(values, tmp_path):
     found = store.read_table(file)["x"]
     assert found.tolist() == [None, *values[1:]]
     assert store.read_about(file) == {"of": "it's"}
-    assert duckdb.execute(f"select count(*) from '{file}' where x is null").fetchone() == (1,)
+    assert duckdb.execute(f"select count(*) from '{file}' where x is null").fetchall() == [(1,)]
 
 
 def test_an_unknown_number_of_a_float_column_reads_as_nan(tmp_path):

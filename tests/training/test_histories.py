@@ -1,14 +1,12 @@
 """The prefix tree against a dictionary built step by step."""
 
 import dataclasses
-import doctest
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence.training import _histories
 from remanence.training._histories import (
     CHUNK_SIZE,
     Histories,
@@ -109,12 +107,6 @@ def steps(request):
 @pytest.fixture(params=[grow, grow_and_prune], scope="module")
 def grown(request, steps):
     return request.param(steps)
-
-
-def test_the_worked_example_is_right():
-    results = doctest.testmod(_histories)
-    assert results.attempted > 10
-    assert not results.failed
 
 
 def test_steps_share_a_node_where_they_share_a_history(steps, grown):

@@ -60,7 +60,7 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
         with _open_database().cursor() as connection:
             found = connection.sql(f"from {_scan(path)}").fetchnumpy()
             digest = _read_notes(connection, path).get(_DIGEST)
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:  # the latter of words that are no words
         raise StoreError(path, f"not a Parquet file ({error})", _REMEDY) from error
     columns = {name: _simplify(column) for name, column in found.items()}
     # A file from elsewhere has no digest.
@@ -83,7 +83,7 @@ def read_about(path: Path) -> dict[str, str]:
     try:
         with _open_database().cursor() as connection:
             notes = _read_notes(connection, path)
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:  # the latter of words that are no words
         raise StoreError(path, f"not a Parquet file ({error})", _REMEDY) from error
     return {name: text for name, text in notes.items() if name != _DIGEST}
 

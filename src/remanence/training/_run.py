@@ -153,7 +153,7 @@ class RunDirectory:
         >>> run.check(now)
         >>> run.check(now | {"what": now["what"] | {"seeds": [1, 2]}})
         Traceback (most recent call last):
-        remanence.errors.StoreError: ...: the run was begun differently: ...
+        remanence.errors.StoreError: ...: this run was started with other settings: ...
         """
         found = self.read_description()
         # Earlier versions of remanence wrote down the versions of fewer packages.
