@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from remanence import envs
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, make_architecture
-from remanence.store import load_arrays, read_table
+from remanence.store import load_arrays, read_table, write_json, write_table
 from remanence.training import PPOConfig, RunDirectory, change_config, train
 
 CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=6, policy_epochs=2, value_epochs=2)
@@ -50,6 +51,20 @@ def whole_run(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "run"
     assert begin(out).finished
     return out
+
+
+def test_what_was_found_out_about_other_weights_does_not_stay(whole_run, tmp_path):
+    run = RunDirectory(shutil.copytree(whole_run, tmp_path / "run"))
+    agents = run.load_agents()
+    write_table(run.path / "evaluations.parquet", {"seed": np.array([1, 2])})
+    write_json(run.path / "certificates" / "seed-1.json", {})
+    run.save_agent(1, agents[1])
+    assert (run.path / "evaluations.parquet").exists()
+    run.save_agent(1, agents[2])
+    assert not (run.path / "evaluations.parquet").exists()
+    assert not (run.path / "certificates" / "seed-1.json").exists()
+    assert (run.path / "evaluations.parquet.replaced").exists()
+    assert run.curves_path.exists()
 
 
 def test_anyone_can_read_a_run(whole_run):

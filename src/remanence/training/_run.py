@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from remanence import envs
+from remanence.certificates import hash_policy
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import (
@@ -28,6 +29,7 @@ from remanence.store import (
     read_table,
     restore_leaves,
     save_arrays,
+    set_aside,
     write_json,
     write_table,
 )
@@ -279,6 +281,9 @@ class RunDirectory:
     def save_agent(self, seed: int, agent: Agent) -> None:
         """Write the agent of one seed.
 
+        If it replaces another, as after more iterations, all that was found out about the run's
+        agents is set aside, under names that end in .replaced.
+
         >>> from pathlib import Path
         >>> from remanence import training
         >>> run = training.RunDirectory(Path("examples/agents/mingru"))
@@ -290,7 +295,16 @@ class RunDirectory:
         """
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
-        agent.save(self.agent_path(seed), origin)
+        path = self.agent_path(seed)
+        before = _hash_policy(path)
+        agent.save(path, origin)
+        if before not in (None, _hash_policy(path)):
+            self._set_results_aside()
+
+    def _set_results_aside(self) -> None:
+        tables = (file for file in self.path.glob("*.parquet") if file != self.curves_path)
+        for file in (*tables, *self.path.glob("certificates/*.json")):
+            set_aside(file)
 
     def load_agents(self, seeds: Sequence[int] | None = None) -> dict[int, Agent]:
         """The agents of all seeds or of some, by seed; a file of another training is refused."""
@@ -331,6 +345,14 @@ class RunDirectory:
     def agent_path(self, seed: int) -> Path:
         """The weights of one seed."""
         return self.path / "agents" / f"seed-{seed}.safetensors"
+
+
+def _hash_policy(path: Path) -> str | None:
+    """The hash of the policy in an agent's file; None if there is none that can be read."""
+    try:
+        return hash_policy(read_agent(path)[0])
+    except StoreError:
+        return None
 
 
 def _is_description(found: Any) -> bool:
