@@ -52,7 +52,12 @@ def test_a_file_named_as_a_module_of_ours_takes_nobody_s_place(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [(None, "there is no file"), ("1 / 0", "ZeroDivisionError"), ("(", "SyntaxError")],
+    [
+        (None, "there is no file"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("(", "SyntaxError"),
+        ("raise SystemExit", "SystemExit"),
+    ],
 )
 def test_what_cannot_be_imported_is_told(text, told, tmp_path):
     file = tmp_path / "broken_plugin.py"

@@ -31,7 +31,7 @@ def load_plugins() -> None:
     for entry in entry_points(group=GROUP):
         try:
             entry.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             told = f"the plugin {entry.name!r} ({entry.value}) could not be loaded: {error!r}"
             warnings.warn(told, stacklevel=2)
 
@@ -49,7 +49,7 @@ def import_code(source: str) -> None:
             importlib.import_module(source)
         elif not _is_running(known):
             _import_file(Path(known))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(source, error) from error
     _imported.append(known)
 

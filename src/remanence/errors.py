@@ -43,7 +43,7 @@ class MissingDependencyError(RemanenceError, ImportError):
 class PluginError(RemanenceError, ImportError):
     """Code that was to plug in cannot be imported."""
 
-    def __init__(self, source: str, cause: Exception):
+    def __init__(self, source: str, cause: BaseException):
         told = f"{type(cause).__name__}: {cause}"
         super().__init__(
             f"{source} cannot be imported ({told}). Give a Python file, such as my_task.py, or the "

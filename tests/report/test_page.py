@@ -118,7 +118,7 @@ def test_claims_that_disagree_come_first_and_untested_ones_are_folded(study, mon
     changed = dataclasses.replace(find_experiment("tmaze"), figures={}, claims=claims)
     monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
     text = write_report(study).path.read_text()
-    section = text[text.index('id="claims"') : text.index('id="figures"')]
+    section = text[text.index('id="claims"') : text.index('id="certificates"')]
     shown, folded = section.split("<details>")
     assert re.findall(r"It is \w+", shown) == ["It is False", "It is True"]
     assert re.findall(r"It is \w+", folded) == ["It is None"]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,15 @@ def test_an_older_run_is_read_as_a_new_one(tmp_path):
         told = read_json(OLDER / "run" / "certificates" / f"seed-{seed}.json")["compiled"]["solved"]
         assert (verdict == "every length") == (told["runs"] == [[1, told["listed"]]])
     assert write_report(OLDER / "run", tmp_path / "report.html").path.exists()
+
+
+def test_a_run_is_counted_once_by_whatever_path_it_is_given(tmp_path, monkeypatch):
+    run = shutil.copytree(OLDER / "run", tmp_path / "run.v2")
+    for file in ("evaluation.parquet", *(f"certificates/seed-{seed}.json" for seed in (1, 2, 3))):
+        (run / file).unlink()
+    monkeypatch.chdir(run)
+    summary = load_results(".", "summary")
+    assert dict(zip(summary.columns, *summary.fetchall(), strict=True))["agents"] == 3
 
 
 def test_a_report_on_an_older_study_knows_what_is_known(tmp_path):

@@ -1,6 +1,7 @@
 """Tables over all jobs, against the same put together by hand."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,13 @@ import pytest
 
 from remanence.errors import StoreError, UnknownNameError
 from remanence.store import read_json, read_table, write_json, write_table
-from remanence.study import StudyDirectory, load_profile, load_results, read_status
+from remanence.study import (
+    AgentRecords,
+    StudyDirectory,
+    load_profile,
+    load_results,
+    read_status,
+)
 from tests.study.studies import PROFILE, PROFILES, run_here, write_study
 
 
@@ -165,3 +172,15 @@ def test_a_plan_whose_profile_leads_elsewhere_is_refused(tmp_path):
     file.write_text(PROFILE.replace('"tiny"', '"../../tiny"'))
     with pytest.raises(StoreError, match=r"profile = '\.\./\.\./tiny' is not possible"):
         load_profile("tmaze", str(file))
+
+
+def test_rows_that_are_written_at_the_same_time_all_stay(tmp_path):
+    records = AgentRecords(tmp_path)
+    weights = {seed: "its own" for seed in range(8)}
+
+    def write(seed: int) -> None:
+        records.update("stability", {"seed": np.array([seed])}, weights)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, weights))
+    assert records.read("stability")["seed"].tolist() == list(weights)

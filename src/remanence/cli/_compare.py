@@ -86,10 +86,14 @@ def _average_returns(entry: RunEntry, axis: str) -> dict[int, float]:
     return {value: float(outcomes["return"][outcomes[axis] == value].mean()) for value in values}
 
 
-def _count(entry: RunEntry, table: str, column: str, wanted: Sequence[str]) -> int | None:
+def _count(
+    entry: RunEntry, table: str, column: str, wanted: Sequence[str]
+) -> dict[str, int] | None:
+    """How many agents are such, of those of which that was found out."""
     if not entry.records.can_read(table):
         return None
-    return int(np.isin(entry.records.read(table)[column], wanted).sum())
+    found = entry.records.read(table)[column]
+    return {"count": int(np.isin(found, wanted).sum()), "of": len(found)}
 
 
 def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
@@ -105,7 +109,7 @@ def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
         shown = (_show(_get(row, axis, value)) for row in rows.values())
         table.add_row(f"return, {axis.replace('_', ' ')} {_shorten(value)}", *shown)
     for fact, title in (("multistable", "multistable"), ("every_length", "every length")):
-        shown = (_share(row[fact], row["agents"]) for row in rows.values())
+        shown = (_share(row[fact]) for row in rows.values())
         table.add_row(title, *shown)
     return table
 
@@ -137,5 +141,5 @@ def _show(number: float | None) -> str:
     return "" if number is None else f"{number:.2f}"
 
 
-def _share(count: int | None, total: int) -> str:
-    return "" if count is None else f"{count} of {total}"
+def _share(found: dict[str, int] | None) -> str:
+    return "" if found is None else f"{found['count']} of {found['of']}"

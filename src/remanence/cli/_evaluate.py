@@ -57,10 +57,6 @@ class Evaluate(Command):
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds, self.out)
         lengths = None if self.lengths is None else parse_lengths(self.lengths)
-        stability = dict.fromkeys(group.agents, "")
-        if stages["stability"].supports(group.env[0]):
-            with show_count("measuring stability") as show:
-                stability = measure_agents(group, on_agent=show)
         with show_count("evaluating") as show:
             evaluation = evaluate_agents(
                 group,
@@ -70,6 +66,10 @@ class Evaluate(Command):
                 plain=self.plain,
                 on_agent=show,
             )
+        stability = dict.fromkeys(group.agents, "")
+        if stages["stability"].supports(group.env[0]):
+            with show_count("measuring stability") as show:
+                stability = measure_agents(group, on_agent=show)
         out = group.records.path
         _draw(out / "evaluation.png", group.env, evaluation, stability)
         if self.json:

@@ -117,7 +117,7 @@ class Train(Command):
                 f"To see how far these memories reach:  {self.propose('evaluate', out)}"
             )
         words = [word for word in sys.argv[1:] if word != "--resume"]
-        command = shlex.join([*name_program(), *words[:2], "--resume", *words[2:]])
+        command = shlex.join([*name_program(), *words, "--resume"])
         return f"\nStopped after {iterations} iterations. To go on:\n{command}"
 
     def _log(self, seeds: list[int]) -> Any:

@@ -59,10 +59,14 @@ def _derive_tables(records: Records) -> Tables:
 def summarize_any_study(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
     """How many agents there are, what they learned, and how far their memories reach."""
     del findings  # there are no claims
-    if not count_rows(tables["agents"]):
-        return ["Nothing is known of any agent yet."]
+    agents = tables["agents"]
+    if not count_rows(agents):
+        curves = tables["curves"]
+        if not count_rows(curves):
+            return ["Nothing is known of any agent yet."]
+        agents = keep_rows(curves, curves["iteration"] == curves["iteration"].max())
     sentences = (
-        _say_who(tables["agents"]),
+        _say_who(agents),
         _say_learned(tables["curves"]),
         _say_stability(tables["agents"]),
         _say_reach(tables),

@@ -10,6 +10,7 @@ import jinja2
 import numpy as np
 
 from remanence.figures import Looks, find_look
+from remanence.report._any_study import describe_any_study
 from remanence.report._certificates import describe_certificate
 from remanence.report._claims import (
     FEWEST_COUNTED,
@@ -61,7 +62,9 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     """
     study = Path(study)
     records = read_records(study)
-    experiment = find_experiment(str(records.description.get("name", study.absolute().name)))
+    # A study says which experiment it is of; what a run's directory is called says nothing.
+    named = records.description.get("name")
+    experiment = find_experiment(str(named)) if named else describe_any_study(study.absolute().name)
     tables = experiment.derive_tables(records)
     path = study / "report.html" if out is None else Path(out)
     pictures = list(draw_pictures(experiment.figures, tables, path.parent / "figures"))

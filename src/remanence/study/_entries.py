@@ -86,10 +86,19 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
-        tables=("curves", *(table for name in job.stages for table in stages[name].tables)),
+        tables=(
+            "curves",
+            *(table for name in job.stages if name in stages for table in stages[name].tables),
+        ),
         run=directory.open_run(job),
         records=directory.open_records(job),
     )
+
+
+def _list_tables(job: Job) -> list[str]:
+    """What is planned; of a stage that only its author has, one cannot know."""
+    known = [stages[name] for name in job.stages if name in stages]
+    return [table for stage in known for table in stage.tables]
 
 
 def _describe_run(run: RunDirectory) -> RunEntry:

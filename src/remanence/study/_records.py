@@ -21,7 +21,7 @@ from remanence import envs
 from remanence.certificates import hash_policy, read_certificate
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
-from remanence.store import read_about, read_table, write_table
+from remanence.store import hold_directory, read_about, read_table, write_table
 from remanence.study._older import derive_outcomes, find_older_table, modernize
 from remanence.study._rows import Columns, collect_rows, record_certificate
 from remanence.training import RunDirectory
@@ -62,9 +62,14 @@ class AgentRecords:
 
     def certificate_path(self, seed: int) -> Path:
         """The certificate of one agent."""
-        path = self.path / "certificates" / f"seed-{seed}.json"
-        older = self.older.get("certificates", self.path).with_suffix("") / path.name
-        return older if older.exists() and not path.exists() else path
+        path, *older = (folder / f"seed-{seed}.json" for folder in self._list_folders())
+        found = [file for file in older if file.exists()]
+        return found[0] if found and not path.exists() else path
+
+    def _list_folders(self) -> list[Path]:
+        """Where certificates are, and where an earlier version left them."""
+        older = self.older.get("certificates")
+        return [self.path / "certificates", *([older.with_suffix("")] if older else [])]
 
     def has(self, *tables: str) -> bool:
         """Whether all of these tables are there."""
@@ -89,8 +94,8 @@ class AgentRecords:
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
-        names = [file.stem for file in self.certificate_path(0).parent.glob("seed-*.json")]
-        numbers = [name.removeprefix("seed-") for name in names]
+        files = (file for it in self._list_folders() for file in it.glob("seed-*.json"))
+        numbers = {file.stem.removeprefix("seed-") for file in files}
         return sorted(int(number) for number in numbers if number.isdecimal())
 
     def tabulate_certificates(self, seeds: Sequence[int]) -> Columns:
@@ -119,8 +124,10 @@ class AgentRecords:
 
     def update(self, table: str, columns: Columns, weights: Mapping[int, str]) -> None:
         """Write rows about some agents, and keep those about others that are still the same."""
-        kept = self._find_kept(table, columns, weights)
-        self.write(table, _join(kept, columns) if kept else columns, weights)
+        # Two commands may ask different agents of one run at the same time.
+        with hold_directory(self.path, wait=True):
+            kept = self._find_kept(table, columns, weights)
+            self.write(table, _join(kept, columns) if kept else columns, weights)
 
     def _find_kept(
         self, table: str, columns: Columns, weights: Mapping[int, str]

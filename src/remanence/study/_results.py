@@ -55,10 +55,19 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         return _summarize(path, entries)
     parts = _collect(entries, table)
     if not parts:
-        remedy = "run `remanence evaluate` or `remanence certify`, or wait for the study"
+        remedy = f"run {_name_maker(table)}, or wait for the study"
         raise StoreError(path, f"there are no {table} yet", remedy)
     order = "order by all" if table.endswith("outcomes") else ""
     return seal_tables({table: parts}, f'from "{table}" {order}')
+
+
+def _name_maker(table: str) -> str:
+    """The command that makes a table."""
+    if table == "curves":
+        return "`remanence train`"
+    if table == "certificates":
+        return "`remanence certify`"
+    return f"`remanence evaluate{' --sampled' if table.startswith('sampled') else ''}`"
 
 
 def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
@@ -91,7 +100,7 @@ def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBP
     parts["outcomes"] = [_find_probed(part) for part in parts["outcomes"]]
     known = {table: found for table, found in parts.items() if found}
     identity = ", ".join(_IDENTITY)
-    agents = " union ".join(f"select {identity} from {table}" for table in known)
+    agents = " union ".join(f"select distinct {identity} from {table}" for table in known)
     counts = {
         "bistable": ("stability", "stability in ('bistable', 'multistable')"),
         f"solved_at_{_PROBE}": ("outcomes", "outcome = 'solved'"),

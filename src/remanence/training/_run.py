@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -296,10 +297,10 @@ class RunDirectory:
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
         path = self.agent_path(seed)
-        before = _hash_policy(path)
-        agent.save(path, origin)
-        if before not in (None, _hash_policy(path)):
+        # Before it is written: killed in between, a run must not keep results of other weights.
+        if _hash_policy(path) not in (None, _hash_agent(agent)):
             self._set_results_aside()
+        agent.save(path, origin)
 
     def _set_results_aside(self) -> None:
         tables = (file for file in self.path.glob("*.parquet") if file != self.curves_path)
@@ -345,6 +346,10 @@ class RunDirectory:
     def agent_path(self, seed: int) -> Path:
         """The weights of one seed."""
         return self.path / "agents" / f"seed-{seed}.safetensors"
+
+
+def _hash_agent(agent: Agent) -> str:
+    return hash_policy(name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)}))
 
 
 def _hash_policy(path: Path) -> str | None:
