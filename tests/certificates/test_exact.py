@@ -45,7 +45,7 @@ def test_the_agents_of_these_tests_do_all_that_can_be_done():
 
 @eqx.filter_jit
 def act_once(agent, environment, key, state, observation, memory, first, params):
-    action, memory = agent.act(memory, observation, first)
+    action, memory = agent.act(observation, memory, first)
     *outcome, _ = environment.step(key, state, action.astype(jnp.int32), params)
     return *outcome, memory
 
