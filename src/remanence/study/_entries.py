@@ -16,7 +16,7 @@ from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job, name_model
 from remanence.study._records import AgentRecords
 from remanence.study._stages import stages
-from remanence.training import RunDirectory, get_preset
+from remanence.training import RunDirectory, describe_task, get_preset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,12 +128,6 @@ def _find_out(
         shapes = eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0))
         found["parallelizable"] = shapes.linear
     try:
-        environment, params = make_environment()
+        return found | describe_task(*make_environment())
     except RemanenceError:
         return found
-    growth = environment.growth
-    return found | {
-        "growth": None if growth is None else {"name": growth.name, "label": growth.label},
-        "trained": environment.read_growth(params),
-        "levels": environment.levels(params),
-    }

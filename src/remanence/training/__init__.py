@@ -15,6 +15,7 @@ from remanence.training._presets import get_preset as get_preset
 from remanence.training._presets import presets as presets
 from remanence.training._presets import register_preset as register_preset
 from remanence.training._run import RunDirectory as RunDirectory
+from remanence.training._run import describe_task as describe_task
 from remanence.training._run import find_foreign as find_foreign
 from remanence.training._tensorboard import TensorBoardLog as TensorBoardLog
 from remanence.training._train import Progress as Progress

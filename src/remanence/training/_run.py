@@ -57,7 +57,6 @@ def describe_run(
     `about` says what later readers want to know without our code: what grows in the task, the
     values it was trained on, returns to compare with, and names for the training and the network.
     """
-    growth = environment.growth
     return {
         "format": FORMAT,
         "what": {
@@ -72,11 +71,24 @@ def describe_run(
             "preset": labels.get("preset"),
             "network": labels.get("network"),
             "parallelizable": learner.cell.linear,
-            "growth": None if growth is None else {"name": growth.name, "label": growth.label},
-            "trained": environment.read_growth(params),
-            "levels": environment.levels(params),
+            **describe_task(environment, params),
         },
         **describe_process(command),
+    }
+
+
+def describe_task(environment: envs.AbstractEnvironment, params: Any) -> dict[str, Any]:
+    """What grows in a task, the values of it in `params`, and returns to compare with.
+
+    >>> from remanence import envs, training
+    >>> training.describe_task(*envs.make("tmaze", length=(1, 3)))["trained"]
+    (1, 3)
+    """
+    growth = environment.growth
+    return {
+        "growth": None if growth is None else {"name": growth.name, "label": growth.label},
+        "trained": environment.read_growth(params),
+        "levels": environment.levels(params),
     }
 
 
