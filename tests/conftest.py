@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 from pathlib import Path
 
 # Many tests compile the same programs, in several processes; all of them share what is compiled.
@@ -54,6 +55,14 @@ def _registries_are_left_as_found():
     found = set(cells.registry), set(envs.registry)
     yield
     assert (set(cells.registry), set(envs.registry)) == found
+
+
+@pytest.fixture
+def own_cache(tmp_path) -> Path:
+    """All that is compiled so far, where a process that is killed may leave a torn program."""
+    shared, own = Path(os.environ["JAX_COMPILATION_CACHE_DIR"]).resolve(), tmp_path / "compiled"
+    shared.mkdir(parents=True, exist_ok=True)
+    return shutil.copytree(shared, own, copy_function=os.symlink)
 
 
 @pytest.fixture
