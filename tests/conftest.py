@@ -10,7 +10,9 @@ _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # Compiling is most of what they do, and programs run for milliseconds: LLVM does not optimize, and
-# loops are emitted by the plainer of XLA's two emitters, which takes a third of the time.
+# loops are emitted by the plainer of XLA's two emitters, which takes a third of the time. Programs
+# that are compared with one another are compiled alike; what has to be as users get it runs in a
+# process without these flags (test_documents.py).
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
@@ -40,6 +42,18 @@ gc.set_threshold(100_000, 50, 100)
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+# Begun first, so that no process is left alone with a long file at the end.
+_LONG = (
+    *("test_replays", "test_invariants", "test_run", "test_presets", "test_mutants"),
+    *("test_inspection", "test_runner", "test_docstrings", "test_examples", "test_documents"),
+    *("test_kills", "test_certify", "test_kernel", "test_orbits", "test_forgeries"),
+)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in _LONG)
 
 
 def pytest_collection_finish():
