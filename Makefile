@@ -31,7 +31,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright
 
 tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 $(VENV)/.python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \

@@ -1,14 +1,23 @@
 """Every test runs with shape checking on and JAX at its strictest."""
 
+import gc
 import os
+import shutil
 from pathlib import Path
 
 # Many tests compile the same programs, in several processes; all of them share what is compiled.
 _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
-# Compiling is most of what they do, and takes half the time where less is optimized.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# Compiling is most of what they do, and programs run for milliseconds: LLVM does not optimize, and
+# loops are emitted by the plainer of XLA's two emitters, which takes a third of the time. Programs
+# that are compared with one another are compiled alike; what has to be as users get it runs in a
+# process without these flags (test_documents.py).
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    " --xla_cpu_parallel_codegen_split_count=1",
+)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
@@ -28,8 +37,28 @@ _CHECKED = [
 ]
 install_import_hook(_CHECKED, "beartype.beartype")
 
+# What is imported stays, and a trace makes objects by the hundred thousand that die with it.
+gc.set_threshold(100_000, 50, 100)
+
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+# Begun first, so that no process is left alone with a long file at the end.
+_LONG = (
+    *("test_replays", "test_invariants", "test_run", "test_presets", "test_mutants"),
+    *("test_inspection", "test_runner", "test_docstrings", "test_examples", "test_documents"),
+    *("test_kills", "test_certify", "test_kernel", "test_orbits", "test_forgeries"),
+)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in _LONG)
+
+
+def pytest_collection_finish():
+    """No collection of garbage looks at what all tests have imported."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,6 +69,14 @@ def _registries_are_left_as_found():
     found = set(cells.registry), set(envs.registry)
     yield
     assert (set(cells.registry), set(envs.registry)) == found
+
+
+@pytest.fixture
+def own_cache(tmp_path) -> Path:
+    """All that is compiled so far, where a process that is killed may leave a torn program."""
+    shared, own = Path(os.environ["JAX_COMPILATION_CACHE_DIR"]).resolve(), tmp_path / "compiled"
+    shared.mkdir(parents=True, exist_ok=True)
+    return shutil.copytree(shared, own, copy_function=os.symlink)
 
 
 @pytest.fixture

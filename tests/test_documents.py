@@ -15,6 +15,8 @@ from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = (*PAGES, "docs/results/tmaze/README.md")
+# Where compiled programs are kept, and which.
+KEPT_COMPILED = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
 SNIPPETS = [
     pytest.param(code, id=f"{name}, {number}")
@@ -45,8 +47,10 @@ def test_what_documents_show_runs(code, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if list_commands(TEXTS[name])])
 def test_commands_print_what_documents_say(name):
     """`python -m tests.documents --rewrite` brings them up to date."""
-    # A process of its own, as users have: tests compile with less optimization, to other bits.
+    # A process of its own, as users have: tests compile with less optimization, to other bits. What
+    # is compiled may be shared; JAX keeps it apart by how it was compiled.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
+    environment |= {k: v for k, v in os.environ.items() if k in KEPT_COMPILED}
     command = [sys.executable, "-m", "tests.documents", name]
     printed = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
