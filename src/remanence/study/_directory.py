@@ -35,12 +35,12 @@ class StudyDirectory:
 
     >>> from pathlib import Path
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> directory = study.StudyDirectory(Path("study"))
     >>> directory.begin(plan)
     >>> directory.read_study() == plan, directory.read_description()["name"]
-    (True, 'tmaze')
+    (True, 'recall')
     >>> directory.open_run(job).path.as_posix(), directory.open_records(job).path.as_posix()
     ('study/runs/gru', 'study/runs/gru')
     >>> directory.status_path(job).as_posix(), directory.lock_path(job).as_posix()

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from remanence import envs
-from remanence.certificates import hash_policy, read_certificate
+from remanence.certificates import hash_policy, make_row, read_certificate
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import hold_directory, read_about, read_table, write_table
 from remanence.study._older import derive_outcomes, find_older_table, modernize
-from remanence.study._rows import Columns, collect_rows, record_certificate
+from remanence.study._rows import Columns, collect_rows
 from remanence.training import RunDirectory
 
 _WEIGHTS = "weights"
@@ -109,7 +109,7 @@ class AgentRecords:
         [13.0]
         """
         found = {seed: read_certificate(self.certificate_path(seed)) for seed in seeds}
-        return collect_rows([record_certificate(seed, it) for seed, it in found.items()])
+        return collect_rows([{"seed": seed, **make_row(it)} for seed, it in found.items()])
 
     def read_weights(self, table: str) -> dict[int, str] | None:
         """The hashes of the policies that a table is about, by seed; None if it does not say."""
@@ -158,8 +158,8 @@ class AgentGroup:
     >>> from pathlib import Path
     >>> from remanence import study, training
     >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
-    >>> group.agents[1].architecture.cell, group.env[0], group.records.path.name
-    ('mingru', TMaze(), 'mingru')
+    >>> group.agents[1].architecture.cell, group.env[0].num_actions, group.records.path.name
+    ('mingru', 4, 'mingru')
     """
 
     agents: Mapping[int, Agent]

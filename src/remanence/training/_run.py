@@ -81,7 +81,7 @@ def describe_task(environment: envs.AbstractEnvironment, params: Any) -> dict[st
     """What grows in a task, the values of it in `params`, and returns to compare with.
 
     >>> from remanence import envs, training
-    >>> training.describe_task(*envs.make("tmaze", length=(1, 3)))["trained"]
+    >>> training.describe_task(*envs.make("lookup-tree-maze", num_mazes=(1, 3)))["trained"]
     (1, 3)
     """
     growth = environment.growth
