@@ -101,7 +101,7 @@ def load_study(name: str, profile: str) -> Study:
     from remanence.report import experiments, find_experiment  # brings matplotlib, which is slow
 
     if name not in experiments:
-        raise UnknownNameError("study", name, experiments)
+        raise UnknownNameError("study", name, experiments, registered=True)
     return load_profile(name, profile, find_experiment(name).profiles)
 
 

@@ -89,16 +89,17 @@ def read_records(path: str | Path) -> Records:
     path = Path(path)
     entries = list_entries(path)
     problems = [absence for entry in entries for absence in _find_absent(entry)]
+    growth = _find_growth(entries)
     run = RunDirectory(path)
     return Records(
         path,
         run.read_description() if run.exists else StudyDirectory(path).read_description(),
         entries,
         {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
-        tables={name: _read_all(path, entries, name, problems) for name in NEEDED},
+        tables={name: _read_all(path, entries, name, growth, problems) for name in NEEDED},
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
-        growth=_find_growth(entries),
+        growth=growth,
         levels=next((it for entry in entries if (it := entry.about["levels"])), {}),
     )
 
@@ -115,8 +116,14 @@ def explain(path: Path, what: str, error: Exception) -> str:
     return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
 
 
-def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: list[str]) -> Columns:
-    """A table of all runs, with the columns that all of them have."""
+def _read_all(
+    path: Path,
+    entries: Sequence[RunEntry],
+    table: str,
+    growth: GrowthWords,
+    problems: list[str],
+) -> Columns:
+    """A table of all runs in which the same grows, with the columns that all of them have."""
     parts = []
     for entry in entries:
         if not _is_there(entry, table):
@@ -125,6 +132,12 @@ def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: lis
             part = _read_part(entry, table)
         except StoreError as error:
             problems.append(explain(path, f"{entry.id}: no {table}", error))
+            continue
+        if table in ("evaluations", "outcomes") and growth.name not in part:
+            problems.append(
+                f"{entry.id}: no {table} by {growth.name}, which is what grows on this page; "
+                "a report of that run alone has them by what grows there."
+            )
             continue
         parts.append(part)
         problems += _find_missing_seeds(entry, table, part)

@@ -45,10 +45,14 @@ def modernize(table: str, columns: Mapping[str, np.ndarray]) -> Columns:
 def derive_outcomes(evaluations: Columns) -> Columns:
     """The outcome of each agent at each value of what grows, which used not to be written."""
     (axis,) = [name for name in evaluations if name not in _EPISODE]
-    names = [name for name in ("seed", axis, "cue") if name in evaluations]
+    return summarize_episodes(evaluations, axis, exact=is_exact(evaluations))
+
+
+def is_exact(evaluations: Columns) -> bool:
+    """Whether each cue was tried once, as exact evaluations of greedy agents do."""
+    names = [name for name in evaluations if name not in _EPISODE or name in ("seed", "cue")]
     groups = np.stack([evaluations[name] for name in names], axis=1)
-    exact = len(np.unique(groups, axis=0)) == len(groups)
-    return summarize_episodes(evaluations, axis, exact=exact)
+    return len(np.unique(groups, axis=0)) == len(groups)
 
 
 def _read_spans(codes: np.ndarray) -> np.ndarray:

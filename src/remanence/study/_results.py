@@ -40,8 +40,8 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `sampled_outcomes` are of agents that sample their actions. `.fetchnumpy()`, `.df()`, `.pl()`
     and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far
     as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of every
-    length is infinite; what is undecided or unknown is null. A query of it reads no file, whoever
-    wrote it.
+    length is infinite; what is undecided or unknown is null, as is a count in `summary` of what is
+    not known of all agents. A query of it reads no file, whoever wrote it.
 
     >>> from remanence import study
     >>> curves = study.load_results("examples/agents/mingru", "curves")
@@ -90,7 +90,7 @@ def _label(entry: RunEntry, columns: Columns) -> Columns:
 
 
 def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBPyRelation":
-    """A row for each training; where nothing is known that could be counted, null."""
+    """A row for each training; what is not known of all its agents is not counted, but null."""
     parts = {
         table: _collect(entries, table)
         for table in ("curves", "stability", "certificates", "outcomes")
@@ -111,7 +111,7 @@ def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBP
         f"left join {table} using ({identity})" for table in known if table != "curves"
     )
     columns = ", ".join(
-        f"if(count({table}.seed) > 0, count(*) filter ({condition}), null) as {name}"
+        f"if(count({table}.seed) = count(*), count(*) filter ({condition}), null) as {name}"
         for name, (table, condition) in counts.items()
         if table in known
     )
