@@ -14,7 +14,6 @@ from remanence.certificates import read_certificate
 from remanence.errors import RemanenceError, StoreError
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.report._certificates import describe_certificate
-from remanence.store import read_table
 from remanence.study import (
     JobStatus,
     RunEntry,
@@ -126,7 +125,7 @@ def _read_all(
     """A table of all runs in which the same grows, with the columns that all of them have."""
     parts = []
     for entry in entries:
-        if not _is_there(entry, table):
+        if not entry.records.can_read(table):
             continue
         try:
             part = _read_part(entry, table)
@@ -149,22 +148,15 @@ def _read_all(
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _is_there(entry: RunEntry, table: str) -> bool:
-    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
-
-
 def _find_absent(entry: RunEntry) -> list[str]:
     # Orbits are kept for figures alone, and older runs do not have them.
     wanted = [table for table in entry.tables if table in NEEDED and table != "orbits"]
-    absent = [table for table in wanted if not _is_there(entry, table)]
+    absent = [table for table in wanted if not entry.records.can_read(table)]
     return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
 
 
 def _read_part(entry: RunEntry, table: str) -> Columns:
-    if table == "curves":
-        file, columns = entry.run.curves_path, read_table(entry.run.curves_path)
-    else:
-        file, columns = entry.records.table_path(table), entry.records.read(table)
+    file, columns = entry.records.table_path(table), entry.records.read(table)
     for name, kinds in NEEDED[table].items():
         if name not in columns:
             raise StoreError(file, f"has no column {name!r}", "make it again")

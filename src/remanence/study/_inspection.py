@@ -21,7 +21,7 @@ from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
 from remanence.study._records import AgentRecords, hash_weights
 from remanence.study._rows import Columns, Row
-from remanence.study._stages import stages
+from remanence.study._stages import name_tables
 from remanence.training import find_foreign
 
 _OTHER_WEIGHTS = "this certificate is of another agent's weights"
@@ -136,7 +136,7 @@ def _find(checks: Mapping[Path, Callable[[Path], str | None]]) -> Iterator[Flaw]
 def _find_table_flaws(
     records: AgentRecords, job: Job, weights: Mapping[int, str]
 ) -> Iterator[tuple[Path, str]]:
-    for table in [table for name in job.stages for table in stages[name].tables]:
+    for table in name_tables(job.stages):
         path = records.table_path(table)
         try:
             problem = path.exists() and _find_foreign_rows(records, table, job, weights)

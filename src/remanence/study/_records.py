@@ -1,5 +1,6 @@
 """What was found out about agents, as files of one directory: mostly that of their run.
 
+curves.parquet               a row for each agent and iteration, which training writes
 evaluations.parquet          a row for each episode of greedy agents
 outcomes.parquet             a row for each agent and value of what grows, from the same episodes
 sampled_evaluations.parquet, sampled_outcomes.parquet      the same of agents that sample

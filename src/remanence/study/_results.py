@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import read_table, seal_tables
+from remanence.store import seal_tables
 from remanence.study._entries import RunEntry, list_entries
 from remanence.study._rows import Columns
-from remanence.study._stages import stages
+from remanence.study._stages import name_tables, stages
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +27,7 @@ def list_tables() -> tuple[str, ...]:
     >>> study.list_tables()[:4]
     ('summary', 'curves', 'evaluations', 'outcomes')
     """
-    asked = [table for name in stages for table in stages[name].tables]
-    return ("summary", "curves", *asked)
+    return ("summary", "curves", *name_tables(stages))
 
 
 def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDBPyRelation":
@@ -72,15 +71,8 @@ def _name_maker(table: str) -> str:
 
 def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
     """The parts of a table, each with columns that say which training it is of."""
-    return [_label(entry, _read(entry, table)) for entry in entries if _is_there(entry, table)]
-
-
-def _is_there(entry: RunEntry, table: str) -> bool:
-    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
-
-
-def _read(entry: RunEntry, table: str) -> Columns:
-    return read_table(entry.run.curves_path) if table == "curves" else entry.records.read(table)
+    known = [entry for entry in entries if entry.records.can_read(table)]
+    return [_label(entry, entry.records.read(table)) for entry in known]
 
 
 def _label(entry: RunEntry, columns: Columns) -> Columns:
