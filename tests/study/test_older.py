@@ -72,8 +72,9 @@ def test_episodes_that_may_be_sampled_are_not_taken_for_greedy_ones(tmp_path):
     file = run / "evaluation.parquet"
     episodes = read_table(file)
     write_table(file, {name: np.tile(column, 2) for name, column in episodes.items()})
+    told = "without saying if actions were sampled; run `remanence evaluate` again"
     for table in ("evaluations", "outcomes"):
-        with pytest.raises(StoreError, match="not whether actions were sampled; run `remanence ev"):
+        with pytest.raises(StoreError, match=told):
             load_results(run, table)
     records = AgentRecords(run)
     assert any("sampled" in problem for problem in read_records(run).problems)

@@ -71,7 +71,8 @@ def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
         return found
     known = list_profiles(study, folder) if folder else []
     if not known or folder is None:
-        raise InvalidOptionError("profile", profile, f"{study} has none; give a TOML file")
+        remedy = f"no sizes of {study} are known here; give a TOML file"
+        raise InvalidOptionError("profile", profile, remedy)
     if profile not in known:
         raise UnknownNameError("profile", profile, known)
     return _read_profile(folder / f"{study}-{profile}.toml")

@@ -89,7 +89,7 @@ class AgentRecords:
             if table == "certificates" and not self.has(table):
                 return self.tabulate_certificates(self.list_certified())
             if self._may_be_sampled(table):
-                problem = "an earlier version wrote this, and not whether actions were sampled"
+                problem = "an earlier version wrote this, without saying if actions were sampled"
                 raise StoreError(self.table_path(table), problem, "run `remanence evaluate` again")
             return modernize(table, read_table(self.table_path(table)))
         except (LookupError, TypeError, ValueError) as error:
