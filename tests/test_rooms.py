@@ -33,6 +33,7 @@ LINES = (
 )
 DEPTHS = {room: depth for depth, line in enumerate(LINES) for room in line}
 VOCABULARY = LINES[-1]
+ROOMS = [folder.name for folder in SOURCE.iterdir() if (folder / "__init__.py").exists()]
 
 
 def find_breaches(path: str, source: str) -> list[str]:
@@ -123,10 +124,33 @@ def test_the_checker_imports_numpy_and_nothing_of_ours():
 
 @pytest.mark.parametrize("room", ["figures", "report"])
 def test_what_any_experiment_uses_names_none(room):
-    for file in sorted((SOURCE / room).glob("*")):
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        named = re.findall(r"(?i)t[-_ ]?maze|lookup.?tree|\bmazes?\b", text)
+    for file in list_files(room):
+        named = re.findall(r"(?i)t[-_ ]?maze|lookup.?tree|\bmazes?\b", read(file))
         assert not named, f"{file} names {named}"
+
+
+# The checker verifies certificates, and those are of this one task.
+ABOUT_THE_T_MAZE = ("cli", "papers", "envs", "certificates", "checker")
+
+
+@pytest.mark.parametrize("room", ["", *sorted({*ROOMS} - {*ABOUT_THE_T_MAZE})])
+def test_only_its_own_rooms_name_the_t_maze(room):
+    """Not even in an example; "" is for the modules above all rooms."""
+    files = list_files(room)
+    assert files
+    for file in files:
+        named = re.findall(r"(?i)t[-_ ]?maze", read(file))
+        assert not named, f"{file} names {named}"
+
+
+def list_files(room: str) -> list[Path]:
+    """The files of a room, Python or not."""
+    found = sorted((SOURCE / room).rglob("*") if room else SOURCE.glob("*"))
+    return [file for file in found if file.is_file() and file.suffix != ".pyc"]
+
+
+def read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 def test_nothing_but_the_command_line_imports_the_checker():

@@ -51,7 +51,7 @@ class Registry(Generic[Entry]):
     def __getitem__(self, name: str) -> Entry:
         found = self.find_name(name)
         if found not in self._entries:
-            raise UnknownNameError(self.kind, name, self._entries)
+            raise UnknownNameError(self.kind, name, self._entries, registered=True)
         return self._entries[found]
 
     def __iter__(self) -> Iterator[str]:

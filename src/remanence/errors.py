@@ -21,13 +21,17 @@ class InvalidOptionError(RemanenceError, ValueError):
 
 
 class UnknownNameError(RemanenceError, LookupError):
-    """A name that nothing is known by; the message proposes the nearest known one."""
+    """A name that nothing is known by; the message proposes the nearest known one.
 
-    def __init__(self, kind: str, received: str, known: Iterable[str]):
+    `registered` says that a user's own code can make more names known.
+    """
+
+    def __init__(self, kind: str, received: str, known: Iterable[str], *, registered: bool = False):
         names = sorted(known)
         near = difflib.get_close_matches(str(received).lower(), names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.")
+        own = " One of your own has to be imported first (--import FILE)." if registered else ""
+        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.{own}")
 
 
 class MissingDependencyError(RemanenceError, ImportError):

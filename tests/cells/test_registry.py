@@ -47,7 +47,8 @@ def without_shape_checks() -> Iterator[None]:
 
 
 def test_unknown_cell_is_answered_with_the_nearest():
-    with pytest.raises(UnknownNameError, match=r"unknown cell 'minGRUU'.*mean 'mingru'.*nbrc"):
+    told = r"unknown cell 'minGRUU'.*mean 'mingru'.*nbrc\. One of your own.*--import FILE"
+    with pytest.raises(UnknownNameError, match=told):
         make("minGRUU", 2, 4, key=KEY)
 
 
@@ -55,8 +56,9 @@ def test_unknown_cell_is_answered_with_the_nearest():
 def test_unknown_option_is_answered_with_the_nearest(name: str):
     with pytest.raises(
         UnknownNameError, match=rf"option of {name} 'surogate'.*mean 'surrogate'.*initial_alpha"
-    ):
+    ) as told:
         make(name, 2, 4, key=KEY, surogate="box")
+    assert "--import" not in str(told.value)
 
 
 def test_option_of_another_cell_is_refused():

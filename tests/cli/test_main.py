@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from remanence import envs
-from remanence.cli import main
+from remanence.cli import COMMANDS, main
 from tests.certificates.agents import make_agent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -16,6 +16,26 @@ GRU = str(EXAMPLES / "agents" / "gru")
 
 def lines(capsys) -> list[str]:
     return capsys.readouterr().out.splitlines()
+
+
+def test_help_names_every_command_in_a_sentence(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    shown = lines(capsys)
+    for name, command in COMMANDS.items():
+        sentence = (command.__doc__ or "").splitlines()[0]
+        assert any(f"• {name} " in line and sentence in line for line in shown)
+    assert not any("Example:" in line for line in shown)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_tells_all_of_it(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([name, "--help"])
+    shown = capsys.readouterr().out
+    assert f"Example: remanence {name}" in shown
+    assert "None" not in shown
 
 
 def test_play_shows_every_step_in_80_columns(capsys, monkeypatch):

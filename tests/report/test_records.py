@@ -50,6 +50,22 @@ def test_what_is_missing_or_broken_is_named_and_the_rest_is_read(study):
     assert not any(str(study) in problem for problem in records.problems)
 
 
+def test_runs_in_which_something_else_grows_are_named(study):
+    run = study / "runs" / "tmaze-short-bmru"
+    table = read_table(run / "evaluations.parquet")
+    table["num_mazes"] = table.pop("length")
+    write_table(run / "evaluations.parquet", table)
+    description = read_json(run / "run.json")
+    description["about"]["growth"] = {"name": "num_mazes", "label": "number of mazes"}
+    write_json(run / "run.json", description)
+    records = read_records(study)
+    assert records.growth.name == "length"
+    assert set(records.tables["outcomes"]["model"]) == {"gru"}
+    assert len(records.problems) == 2
+    assert all(it.startswith("tmaze-short-bmru: no ") for it in records.problems)
+    assert "no outcomes by length, which is what grows on this page" in records.problems[1]
+
+
 def test_what_is_well_formed_and_wrong_is_named(study):
     path = study / "runs" / "tmaze-short-bmru" / "certificates" / "seed-2.json"
     whole = read_json(path)

@@ -1,6 +1,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -14,6 +16,19 @@ from remanence import store
 from remanence.errors import StoreError
 
 TREE = {"a": jnp.arange(3), "b": (jnp.ones((2, 2)), jnp.array(True)), "c": jnp.uint32(7)}
+
+
+def test_text_is_utf8_whatever_the_locale_is(tmp_path):
+    """An encoding that is left to the locale is warned of, if Python is asked to."""
+    code = (
+        "import sys, warnings; from pathlib import Path; from remanence import store\n"
+        "warnings.simplefilter('error', EncodingWarning); path = Path(sys.argv[1])\n"
+        "store.write_text(path, '\"α\"'); assert store.read_json(path) == 'α'\n"
+        "store.write_json(path, 'α'); assert store.read_json(path) == 'α'\n"
+        "store.describe_machine()"
+    )
+    command = [sys.executable, "-X", "warn_default_encoding", "-c", code, tmp_path / "text.json"]
+    subprocess.run(command, check=True)
 
 
 def test_a_tree_survives_a_file(tmp_path):

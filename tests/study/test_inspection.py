@@ -139,7 +139,7 @@ def test_a_certificate_with_a_changed_number_is_made_anew(copy, study, whole):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda found: found["environment"].update(time_limit_factor=9), "another maze"),
+        (lambda found: found["environment"].update(time_limit_factor=9), "another environment"),
         (lambda found: found["compiled"].update(budget=7), "budget is 7"),
     ],
 )

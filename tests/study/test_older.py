@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from remanence.errors import StoreError
 from remanence.report import read_records, write_report
-from remanence.store import read_json
-from remanence.study import list_entries, load_results
+from remanence.store import read_json, read_table, write_table
+from remanence.study import AgentRecords, list_entries, load_results
 
 OLDER = Path(__file__).parent / "older"
 # It has another name now.
@@ -49,6 +50,38 @@ def test_an_older_run_is_read_as_a_new_one(tmp_path):
         told = read_json(OLDER / "run" / "certificates" / f"seed-{seed}.json")["compiled"]["solved"]
         assert (verdict == "every length") == (told["runs"] == [[1, told["listed"]]])
     assert write_report(OLDER / "run", tmp_path / "report.html").path.exists()
+
+
+def test_what_was_found_out_of_some_agents_does_not_hide_the_others(tmp_path):
+    records = AgentRecords(shutil.copytree(OLDER / "run", tmp_path / "run"))
+    weights = {1: "one", 2: "two", 3: "three"}
+    before = {table: records.read(table) for table in ("evaluations", "outcomes", "certificates")}
+    for table, columns in before.items():
+        fresh = {name: column[columns["seed"] == 2] for name, column in columns.items()}
+        records.update(table, fresh, weights)
+        records.update(table, fresh, weights)
+        assert records.read_weights(table) == {2: "two"}
+        found = records.read(table)
+        order = np.argsort(columns["seed"], kind="stable")
+        for name, column in columns.items():
+            np.testing.assert_array_equal(found[name], column[order])
+
+
+def test_episodes_that_may_be_sampled_are_not_taken_for_greedy_ones(tmp_path):
+    run = shutil.copytree(OLDER / "run", tmp_path / "run")
+    file = run / "evaluation.parquet"
+    episodes = read_table(file)
+    write_table(file, {name: np.tile(column, 2) for name, column in episodes.items()})
+    told = "without saying if actions were sampled; run `remanence evaluate` again"
+    for table in ("evaluations", "outcomes"):
+        with pytest.raises(StoreError, match=told):
+            load_results(run, table)
+    records = AgentRecords(run)
+    assert any("sampled" in problem for problem in read_records(run).problems)
+    records.update(
+        "evaluations", AgentRecords(OLDER / "run").read("evaluations"), dict.fromkeys((1, 2, 3), "")
+    )
+    assert set(load_results(run, "outcomes").fetchnumpy()["seed"]) == {1, 2, 3}
 
 
 def test_a_run_is_counted_once_by_whatever_path_it_is_given(tmp_path, monkeypatch):

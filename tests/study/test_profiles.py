@@ -78,7 +78,11 @@ def test_estimates_grow_with_what_is_to_be_done():
     [
         ('"gru"', '"gruu"', "Did you mean 'gru'"),
         ('"tmaze-short"', '"tmaze-shirt"', "Did you mean 'tmaze-short'"),
-        ('"tmaze-short"', '"lookup-tree"', "does not support it; leave it out"),
+        (
+            "num_iterations = 3",
+            'num_iterations = 3\nstages = ["certified"]',
+            "Did you mean 'certify'",
+        ),
         ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
         ("num_envs = 4", "num_iterations = 4", "a key of its own"),
         ("changes = {", "changes = 3 # {", "a table of PPO's numbers"),
@@ -127,6 +131,17 @@ def test_a_mistake_in_a_file_is_told(old, new, message, tmp_path):
     with pytest.raises(RemanenceError) as told:
         load_profile("tmaze", str(path))
     assert message in str(told.value)
+
+
+def test_what_an_environment_is_fit_for_is_asked_unless_said(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE.replace("tmaze-short", "lookup-tree-maze"))
+    assert {job.stages for job in load_profile("tmaze", str(path)).jobs} == {
+        ("evaluate", "stability")
+    }
+    path.write_text('stages = ["certify"]\n' + path.read_text())
+    with pytest.raises(RemanenceError, match="does not support it; leave it out"):
+        load_profile("tmaze", str(path))
 
 
 def test_an_agent_that_two_trainings_share_is_told(tmp_path):

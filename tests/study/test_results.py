@@ -60,6 +60,16 @@ def test_what_was_not_evaluated_at_100_is_not_said_to_fail_there(tmp_path):
     assert load_results(path, "summary").project("solved_at_100").fetchall() == [(None,)] * 2
 
 
+def test_what_is_not_known_of_all_agents_is_not_counted(tmp_path):
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    (job,) = (job for job in directory.read_study().jobs if job.cell == "gru")
+    file = directory.open_records(job).table_path("stability")
+    write_table(file, {name: column[1:] for name, column in read_table(file).items()})
+    found = load_results(path, "summary").project("cell, agents, bistable").fetchall()
+    assert found == [("bmru", 2, 1), ("gru", 2, None)]
+
+
 def test_of_certificates_for_ever_is_infinite_and_never_is_nothing(path):
     columns = "solved_span, optimal_span, first_failure, first_waste, merge"
     rows = load_results(path, "certificates").filter("cell = 'gru'").project(columns).fetchall()

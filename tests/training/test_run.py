@@ -58,12 +58,16 @@ def test_what_was_found_out_about_other_weights_does_not_stay(whole_run, tmp_pat
     agents = run.load_agents()
     write_table(run.path / "evaluations.parquet", {"seed": np.array([1, 2])})
     write_json(run.path / "certificates" / "seed-1.json", {})
+    (run.path / "figures").mkdir()
+    drawn = ("evaluation.png", "report.html", "claims.md", "figures/returns.png")
+    for name in drawn:
+        (run.path / name).touch()
     run.save_agent(1, agents[1])
     assert (run.path / "evaluations.parquet").exists()
     run.save_agent(1, agents[2])
-    assert not (run.path / "evaluations.parquet").exists()
-    assert not (run.path / "certificates" / "seed-1.json").exists()
-    assert (run.path / "evaluations.parquet.replaced").exists()
+    for name in ("evaluations.parquet", "certificates/seed-1.json", *drawn):
+        assert not (run.path / name).exists()
+        assert (run.path / f"{name}.replaced").exists()
     assert run.curves_path.exists()
 
 

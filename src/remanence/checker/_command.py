@@ -28,7 +28,7 @@ VERDICTS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None, rerun: Rerun | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Check a certificate and return the exit code.
 
     0 if all of it is verified, 1 if something is refuted, 2 if it cannot be read, and 3 if nothing
@@ -39,12 +39,12 @@ def main(arguments: Sequence[str] | None = None, rerun: Rerun | None = None) -> 
     parser.add_argument("agent", type=Path, help="the agent's weights, a safetensors file")
     parser.add_argument("--json", action="store_true", help="print all statements as JSON")
     options = parser.parse_args(arguments)
-    return run(options.certificate, options.agent, options.json, rerun)
+    return run(options.certificate, options.agent, options.json)
 
 
-def run(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> int:
+def run(certificate: Path, agent: Path, as_json: bool) -> int:
     """The same for paths."""
-    outcome = examine(certificate, agent, as_json, rerun)
+    outcome = examine(certificate, agent, as_json)
     outcome.print()
     return outcome.exit_code
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from typing import Annotated, Any, Union
 
 import tyro
 from rich.console import Console
@@ -43,13 +44,14 @@ def main(arguments: list[str] | None = None) -> None:
     if words == ["--version"]:
         print(f"remanence {__version__}")
         return
-    command = tyro.extras.subcommand_cli_from_dict(
-        COMMANDS,
+    words = [*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words
+    command = tyro.cli(
+        _list_commands(brief=not words or words[0] not in COMMANDS),
         prog="remanence",
-        config=(tyro.conf.FlagCreatePairsOff,),
+        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
         description="Tells whether an agent's memory lasts. Every command has a --help of its "
         "own. `remanence --version` prints the version.",
-        args=[*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words,
+        args=words,
     )
     try:
         command.execute(Console())
@@ -62,3 +64,16 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         Console(stderr=True).print("Stopped.")
         sys.exit(130)
+
+
+def _list_commands(brief: bool) -> Any:
+    """All commands as one type, each described in full or, beside the others, by one sentence."""
+    described = {
+        name: (kind.__doc__ or "").partition("\n")[0] if brief else None
+        for name, kind in COMMANDS.items()
+    }
+    kinds = (
+        Annotated[kind, tyro.conf.subcommand(name, description=described[name])]
+        for name, kind in COMMANDS.items()
+    )
+    return Union[tuple(kinds)]  # noqa: UP007  made of what a dictionary holds

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from remanence.certificates import BUDGET, Certificate, explain, headline
 from remanence.cli._agents import open_agents
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._progress import show_count
 from remanence.study import certify_agents
 from remanence.training import keep_compiled_programs
@@ -35,11 +35,11 @@ class Certify(Command):
 
     run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run's directory, or the file of one agent."""
-    seeds: str | None = None
+    seeds: Annotated[str | None, OPTIONAL] = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     budget: int = BUDGET
-    """Follow a memory for at most so many steps; if that settles nothing, it is "undecided"."""
-    out: Path | None = None
+    """Follow a memory for at most so many steps; what that does not settle is "undecided"."""
+    out: Annotated[Path | None, OPTIONAL] = None
     """Write certificates to this directory, and no table; RUN/certificates if not given."""
     json: bool = False
     """Print one JSON object instead of words."""

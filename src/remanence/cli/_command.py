@@ -11,6 +11,9 @@ from rich.console import Console
 from remanence._plugins import import_code
 from remanence.cli._options import name_program
 
+# For options that may be left out, where what they say tells what happens then.
+OPTIONAL = tyro.conf.arg(help_behavior_hint="")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command(abc.ABC):
@@ -20,7 +23,7 @@ class Command(abc.ABC):
         tyro.conf.UseAppendAction[tuple[str, ...]],
         tyro.conf.arg(name="import", metavar="FILE|MODULE"),
     ] = ()
-    """Import this Python file or module first, which registers something of your own."""
+    """First import this Python file or module, which registers something of your own."""
 
     @abc.abstractmethod
     def run(self, console: Console) -> None:

@@ -27,7 +27,10 @@ class Compare(Command):
     Example: remanence compare runs/gru runs/bmru
     """
 
-    runs: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN ...")]
+    runs: Annotated[
+        tyro.conf.Positional[tuple[Path, ...]],
+        tyro.conf.arg(metavar="RUN ...", help_behavior_hint=""),
+    ]
     """Directories of runs or studies."""
     json: bool = False
     """Print one JSON object instead of a table."""

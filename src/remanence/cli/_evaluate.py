@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence.cli._agents import open_agents
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
@@ -28,27 +28,27 @@ class Evaluate(Command):
     """Run trained agents at lengths far beyond those of their training.
 
     Writes into the run: evaluations.parquet (every episode), outcomes.parquet (a row for each agent
-    and length), stability.parquet and orbits.parquet (what kind of memory it is) and evaluation.png
-    (return against length, a line for each seed). In a LookupTreeMaze it is the number of mazes
-    that grows, and in an environment of your own what it says. Greedy episodes of a T-maze are
-    exact and fast-forwarded: a million steps cost no more than a few hundred.
+    and length), stability.parquet and orbits.parquet (what kind of memory it is), and a picture of
+    return against length, evaluation.png. What is called a length here is the number of mazes in a
+    LookupTreeMaze, and in an environment of your own whatever it says that grows. Greedy episodes
+    of a T-maze are exact and fast-forwarded: a million steps cost no more than a few hundred.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """
 
     run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run's directory, or the file of one agent."""
-    lengths: str | None = None
-    """2:1e6 (ten for each factor of ten) or 10,100,1000; if not given, the environment's own."""
-    seeds: str | None = None
+    lengths: Annotated[str | None, OPTIONAL] = None
+    """2:1e6 (ten for each factor of ten) or 10,100,1000; the usual ones if not given."""
+    seeds: Annotated[str | None, OPTIONAL] = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     sampled: bool = False
     """Sample actions as in training, instead of taking the likeliest."""
-    num_episodes: int | None = None
+    num_episodes: Annotated[int | None, OPTIONAL] = None
     """Episodes at each length, where not all can be tried; about 100 if not given."""
     plain: bool = False
-    """Step through every step. Slow, and gives the same to the bit."""
-    out: Path | None = None
+    """Take every step one by one: slow, with the same result to the bit."""
+    out: Annotated[Path | None, OPTIONAL] = None
     """Where to write; the run's directory if not given."""
     json: bool = False
     """Print one JSON object instead of a table."""

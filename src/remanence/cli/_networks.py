@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
+from typing import Annotated
 
 import jax
 from rich.console import Console
 from rich.table import Table
 
 from remanence import envs
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.networks import (
     Architecture,
     ParameterCount,
@@ -30,9 +31,9 @@ class Networks(Command):
 
     architecture: str = "small"
     """small, wide or deep-mingru, which are the paper's, or the name of your own (--import)."""
-    cell: str | None = None
+    cell: Annotated[str | None, OPTIONAL] = None
     """The recurrent cell; the architecture's own if not given."""
-    environment: str | None = None
+    environment: Annotated[str | None, OPTIONAL] = None
     """The environment whose observations and actions it is for; if not given, the paper's."""
     json: bool = False
     """Print one JSON object instead of a table."""

@@ -14,7 +14,7 @@ from rich.table import Table
 from remanence import envs
 from remanence._keys import derive_key
 from remanence.cli._agents import Environment
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._options import parse_options
 from remanence.cli._players import (
     Player,
@@ -46,14 +46,15 @@ class Play(Command):
     """
 
     environment: Annotated[
-        tyro.conf.Positional[str | None], tyro.conf.arg(metavar="ENVIRONMENT")
+        tyro.conf.Positional[str | None],
+        tyro.conf.arg(metavar="ENVIRONMENT", help_behavior_hint=""),
     ] = None
     """tmaze, lookup-tree-maze or your own; if left out, the agent's, or all with --agent all."""
     agent: str = "gru"
     """A run's directory or an agent's file; an untrained cell, such as gru; `optimal`; or `all`."""
-    agent_seed: int | None = None
+    agent_seed: Annotated[int | None, OPTIONAL] = None
     """Which agent of a run, by its seed; the first if not given."""
-    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE", help_behavior_hint="")] = ()
     """The environment's options, such as length=10, num_mazes=1:20, time_limit_factor=none."""
     seed: int = 0
     """Seed of the episode, and of an untrained network's weights."""

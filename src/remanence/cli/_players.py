@@ -44,7 +44,7 @@ def find_trained(agent: str) -> Path | None:
         return path
     if path.suffix or len(path.parts) > 1:
         raise StoreError(path, "there is no such run or agent", "check the path")
-    raise UnknownNameError("agent", agent, [OPTIMAL, *cell_registry])
+    raise UnknownNameError("agent", agent, [OPTIMAL, *cell_registry], registered=True)
 
 
 def load_player(path: Path, seed: int | None, sampled: bool) -> tuple[Player, Environment]:

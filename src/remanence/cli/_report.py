@@ -8,24 +8,24 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 
 
 @dataclasses.dataclass(frozen=True)
 class Report(Command):
-    """Write what a study or a run found as one HTML file that opens without network.
+    """Write what a study or a run has found as one HTML file, which needs no network to open.
 
-    It opens with a summary, and holds what was run, every figure, the paper's claims beside ours if
-    the study is a paper's, certificates and provenance. Figures are also written as PNG and SVG
-    into `figures` beside it, and claims as a table in Markdown to `claims.md`. What is missing or
-    broken is named, and the rest is reported.
+    It begins with a summary, and holds all figures, claims beside what was found if the study has
+    claims, certificates, what was run and with which versions. Figures are also written as PNG and
+    SVG into `figures` beside it, and claims as a table in Markdown to `claims.md`. What is missing
+    or broken is named, and the rest is reported.
 
     Example: remanence report studies/laptop
     """
 
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY|RUN")]
     """The directory of a study or of a run."""
-    out: Path | None = None
+    out: Annotated[Path | None, OPTIONAL] = None
     """Where to write; report.html in that directory if not given."""
     json: bool = False
     """Print one JSON object with the findings instead of words."""

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 
 from remanence._numbers import check_whole
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
 from remanence.cli._study_progress import (
@@ -54,10 +54,10 @@ class Reproduce(Command):
     """The study: tmaze, or the name of your own (see --import)."""
     profile: str = "smoke"
     """Its size: smoke (2 minutes), laptop (2 hours), paper (days), or a TOML file of your own."""
-    out: Path | None = None
+    out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1
-    """Jobs at a time; each uses all cores by itself, so 1 is mostly best."""
+    """How many jobs run at a time; each uses all cores by itself, so 1 is usually best."""
     dry_run: bool = False
     """Show what would be run, with an estimate of time and disk, and run nothing."""
     json: bool = False
@@ -101,13 +101,13 @@ def load_study(name: str, profile: str) -> Study:
     from remanence.report import experiments, find_experiment  # brings matplotlib, which is slow
 
     if name not in experiments:
-        raise UnknownNameError("study", name, experiments)
+        raise UnknownNameError("study", name, experiments, registered=True)
     return load_profile(name, profile, find_experiment(name).profiles)
 
 
 @dataclasses.dataclass(frozen=True)
 class Status(Command):
-    """Tell how far a study is, from any terminal that sees its directory.
+    """Show how far a study has come, from any terminal that can see its directory.
 
     Example: remanence status studies/laptop --watch
     """
@@ -115,7 +115,7 @@ class Status(Command):
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
     """The study's directory."""
     watch: bool = False
-    """Stay, and look again every two seconds until there is nothing more to wait for."""
+    """Go on looking, every two seconds, until there is nothing left to wait for."""
     json: bool = False
     """Print one JSON object instead of a table."""
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.store import write_rows, write_text
 from remanence.study import load_results
@@ -35,10 +35,11 @@ _WORDS = ("VARCHAR", "BOOLEAN")
 class Results(Command):
     """Query the tables of a study or of a run.
 
-    `summary` has a row for each training, `curves` for each seed and iteration, `outcomes` for each
-    agent and length, `evaluations` for each episode, `stability` and `certificates` for each agent,
-    `orbits` for each step of a memory. `sampled_outcomes` and `sampled_evaluations` are of agents
-    that sample their actions.
+    The table `summary` has a row for each training, `curves` for each seed and iteration,
+    and `outcomes` for each agent and length; `evaluations` has one for each episode, `stability`
+    and `certificates` for each agent, and `orbits` for each step of a memory. Of agents that sample
+    their actions there are `sampled_outcomes` and `sampled_evaluations`. A summary counts only what
+    is known of all agents of a training.
 
     Example: remanence results studies/laptop outcomes --where "length = 100" --group-by cell
     """
@@ -46,14 +47,14 @@ class Results(Command):
     study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY|RUN")]
     """The directory of a study or of a run."""
     table: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TABLE")] = "summary"
-    """Which table."""
-    where: str | None = None
+    """The table to show."""
+    where: Annotated[str | None, OPTIONAL] = None
     """Only rows for which this SQL condition holds: "cell = 'gru' and length = 100"."""
-    group_by: tuple[str, ...] = ()
+    group_by: Annotated[tuple[str, ...], OPTIONAL] = ()
     """One row for each combination of these columns: how many rows, and the means of numbers."""
     format: str = "table"
     """table, csv, json (infinite is "inf", unknown is null) or parquet."""
-    out: Path | None = None
+    out: Annotated[Path | None, OPTIONAL] = None
     """Write to this file instead of the screen."""
 
     def run(self, console: Console) -> None:

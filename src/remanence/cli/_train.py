@@ -18,7 +18,7 @@ from rich.table import Table
 from remanence import envs
 from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
@@ -39,8 +39,8 @@ from remanence.training import (
 class Train(Command):
     """Train agents by recurrent PPO, one for each seed.
 
-    The presets are the paper's trainings; the name of an environment stands for a training on it
-    with default numbers. Ctrl-C stops after the iteration under way, and --resume goes on from
+    The presets are the paper's trainings; the name of an environment stands for a training in it
+    with default numbers. Ctrl-C stops after the current iteration, and --resume goes on from
     there. Writes run.json, curves.parquet, checkpoint.safetensors and agents/seed-N.safetensors.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
@@ -52,22 +52,22 @@ class Train(Command):
     """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
     seeds: str = "1"
     """Seeds to train, such as 1-30 or 1,4,7."""
-    out: Path | None = None
+    out: Annotated[Path | None, OPTIONAL] = None
     """Where to write the run; runs/PRESET-CELL if not given."""
     resume: bool = False
-    """Go on with the run in --out, which was stopped or killed."""
-    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """Go on with the run in --out that was stopped or killed."""
+    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE", help_behavior_hint="")] = ()
     """Change numbers of the preset: num_iterations=60 discount=0.99 length=1:5 state_size=8."""
     checkpoint_every: int = 5
-    """Save the state after every so many iterations, for --resume."""
+    """Save the state every so many iterations, for --resume."""
     batching: str = "auto"
     """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
-    tensorboard: Path | None = None
+    tensorboard: Annotated[Path | None, OPTIONAL] = None
     """Also log the curves for TensorBoard into this directory (needs tensorboardX)."""
     json: bool = False
     """Print one JSON object at the end instead of a table."""
     profile: bool = False
-    """Print where the time went, phase by phase, and the peak of memory."""
+    """Also print where the time went, phase by phase, and the most memory that was used."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()

@@ -132,7 +132,7 @@ def read_limit_factor(value: Any, *sizes: Int[Array, "..."]) -> Int[Array, "..."
         return jnp.zeros((), jnp.int32)
     factor = _read_integers(option, value)
     _demand(option, value, "use 1 or more, or None for no limit", factor, lambda x: x >= 1)
-    remedy = "the limit in steps must fit 31 bits; use a smaller factor, or None for no limit"
+    remedy = "the limit in steps must fit into 31 bits; use a smaller factor, or None for no limit"
     _demand(
         option,
         value,
@@ -154,7 +154,7 @@ def _read_integers(option: str, value: Any) -> Int[Array, "..."]:
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidOptionError(option, value, remedy)
     if array.size and (array.max() >= 2**31 or array.min() < -(2**31)):
-        raise InvalidOptionError(option, value, "numbers must fit 32 bits")
+        raise InvalidOptionError(option, value, "numbers must fit into 32 bits")
     return jnp.asarray(array, jnp.int32)
 
 

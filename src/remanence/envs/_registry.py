@@ -115,7 +115,7 @@ def _restore(description: Any) -> tuple[AbstractEnvironment, Any]:
         raise InvalidOptionError(
             "environment",
             description["class"],
-            "it had no name when it was described; use remanence.envs.register before",
+            "it had no name when it was written down; register it by remanence.envs.register first",
         )
     environment, template = make(
         description["name"],

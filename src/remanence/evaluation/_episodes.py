@@ -4,7 +4,6 @@ Not the rollouts of training, which take a number of steps through as many episo
 keep every one of them: here nothing is kept but how an episode ends, so that it may be long.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -55,7 +54,6 @@ def run_episodes(
     key: Key,
     *,
     sampled: bool = False,
-    on_steps: Callable[[int], None] | None = None,
 ) -> Episodes:
     """One episode for each cue, all in one batch, until every one of them is over.
 
@@ -68,8 +66,6 @@ def run_episodes(
     stage = _begin(policy, environment, params, count, given, key)
     while np.any(stage.running):
         stage = _advance(policy, environment, params, stage, sampled)
-        if on_steps:
-            on_steps(int(stage.time))
     parts = (stage.total, stage.num_steps, stage.terminated, stage.flawless)
     return Episodes(*map(np.asarray, parts))
 

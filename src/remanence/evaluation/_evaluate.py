@@ -70,9 +70,10 @@ def evaluate(
     (100 or a little more if not given) in all, and all agents meet the same ones. All else of the
     environment, its time limit included, is as in `env`.
 
-    >>> from remanence import envs, evaluation, networks
-    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
-    >>> found = evaluation.evaluate(agent, envs.make("tmaze"), [2, 1_000_000])
+    >>> from pathlib import Path
+    >>> from remanence import evaluation, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> found = evaluation.evaluate(run.load_agents(), run.load_environment(), [2, 1_000_000])
     >>> found.exact, found.episodes["length"].tolist(), found.episodes["end"].tolist()
     (True, [2, 2, 1000000, 1000000], ['right', 'right', 'right', 'wrong'])
     """

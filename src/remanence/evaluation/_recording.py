@@ -63,7 +63,7 @@ def record_episode(
     environment draws depends on `key` alone, so all agents meet the same episode.
 
     >>> from remanence import envs, evaluation
-    >>> maze, params = envs.make("tmaze", length=3)
+    >>> maze, params = envs.make("lookup-tree-maze", num_mazes=1, length=3)
     >>> recording = evaluation.record_episode((maze, params), maze.script(), jax.random.key(0))
     >>> recording.rewards, recording.terminated, len(recording.states)
     ([0.0, 0.0, 4.0], True, 4)

@@ -20,9 +20,11 @@ def make_idle_map(agent: Agent, environment: AbstractEnvironment) -> tuple[IdleM
 
     U is one step of the agent's memory, (state,) to (state,), under the idle observation.
 
-    >>> from remanence import dynamics, envs, evaluation, networks
-    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
-    >>> step, starts = evaluation.make_idle_map(agent, envs.TMaze())
+    >>> from pathlib import Path
+    >>> from remanence import dynamics, evaluation, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> agent, (environment, _) = run.load_agents()[1], run.load_environment()
+    >>> step, starts = evaluation.make_idle_map(agent, environment)
     >>> starts.shape, dynamics.list_cycle(step, starts[0], 10).shape
     ((2, 5), (10, 5))
     """
@@ -55,9 +57,11 @@ def measure_stability(
     With two cues 1 means that they end in different states, and 0.5 that they end in one.
     The number of steps and the tolerance are our choice; the paper does not give them.
 
-    >>> from remanence import envs, evaluation, networks
-    >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
-    >>> vaa = evaluation.measure_stability(agent, envs.TMaze())
+    >>> from pathlib import Path
+    >>> from remanence import evaluation, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> agent, (environment, _) = run.load_agents()[1], run.load_environment()
+    >>> vaa = evaluation.measure_stability(agent, environment)
     >>> vaa.value, vaa.num_attractors
     (0.5, 1)
     """

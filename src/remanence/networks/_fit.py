@@ -15,7 +15,7 @@ def check_fits(agent: Agent, environment: AbstractEnvironment) -> None:
     >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
     >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
     >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
-    >>> environment, _ = envs.make("tmaze", length=3)
+    >>> environment, _ = envs.make("lookup-tree-maze")
     >>> networks.check_fits(networks.Agent(policy, value, architecture), environment)
     Traceback (most recent call last):
     remanence.errors.InvalidOptionError: agent (observation size, ...) = (1, 2) is not possible: ...

@@ -14,7 +14,6 @@ from remanence.certificates import read_certificate
 from remanence.errors import RemanenceError, StoreError
 from remanence.figures import Columns, count_rows, keep_rows
 from remanence.report._certificates import describe_certificate
-from remanence.store import read_table
 from remanence.study import (
     JobStatus,
     RunEntry,
@@ -89,16 +88,17 @@ def read_records(path: str | Path) -> Records:
     path = Path(path)
     entries = list_entries(path)
     problems = [absence for entry in entries for absence in _find_absent(entry)]
+    growth = _find_growth(entries)
     run = RunDirectory(path)
     return Records(
         path,
         run.read_description() if run.exists else StudyDirectory(path).read_description(),
         entries,
         {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
-        tables={name: _read_all(path, entries, name, problems) for name in NEEDED},
+        tables={name: _read_all(path, entries, name, growth, problems) for name in NEEDED},
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
-        growth=_find_growth(entries),
+        growth=growth,
         levels=next((it for entry in entries if (it := entry.about["levels"])), {}),
     )
 
@@ -115,16 +115,28 @@ def explain(path: Path, what: str, error: Exception) -> str:
     return f"{what} ({str(error).replace(f'{path}/', '').rstrip('.')})."
 
 
-def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: list[str]) -> Columns:
-    """A table of all runs, with the columns that all of them have."""
+def _read_all(
+    path: Path,
+    entries: Sequence[RunEntry],
+    table: str,
+    growth: GrowthWords,
+    problems: list[str],
+) -> Columns:
+    """A table of all runs in which the same grows, with the columns that all of them have."""
     parts = []
     for entry in entries:
-        if not _is_there(entry, table):
+        if not entry.records.can_read(table):
             continue
         try:
             part = _read_part(entry, table)
         except StoreError as error:
             problems.append(explain(path, f"{entry.id}: no {table}", error))
+            continue
+        if table in ("evaluations", "outcomes") and growth.name not in part:
+            problems.append(
+                f"{entry.id}: no {table} by {growth.name}, which is what grows on this page; "
+                "a report of that run alone has them by what grows there."
+            )
             continue
         parts.append(part)
         problems += _find_missing_seeds(entry, table, part)
@@ -136,22 +148,15 @@ def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: lis
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _is_there(entry: RunEntry, table: str) -> bool:
-    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
-
-
 def _find_absent(entry: RunEntry) -> list[str]:
     # Orbits are kept for figures alone, and older runs do not have them.
     wanted = [table for table in entry.tables if table in NEEDED and table != "orbits"]
-    absent = [table for table in wanted if not _is_there(entry, table)]
+    absent = [table for table in wanted if not entry.records.can_read(table)]
     return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
 
 
 def _read_part(entry: RunEntry, table: str) -> Columns:
-    if table == "curves":
-        file, columns = entry.run.curves_path, read_table(entry.run.curves_path)
-    else:
-        file, columns = entry.records.table_path(table), entry.records.read(table)
+    file, columns = entry.records.table_path(table), entry.records.read(table)
     for name, kinds in NEEDED[table].items():
         if name not in columns:
             raise StoreError(file, f"has no column {name!r}", "make it again")

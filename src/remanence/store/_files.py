@@ -98,7 +98,7 @@ def read_json(path: Path) -> Any:
     remanence.errors.StoreError: walk.json: there is no such file; check the path.
     """
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise StoreError(path, "there is no such file", "check the path") from error
     # Brackets within brackets within brackets, too many of them, are a RecursionError.

@@ -23,7 +23,7 @@ from remanence.store import (
 from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
 from remanence.study._records import AgentRecords
-from remanence.study._stages import stages
+from remanence.study._stages import name_tables
 from remanence.training import RunDirectory
 
 FORMAT = 1
@@ -35,12 +35,12 @@ class StudyDirectory:
 
     >>> from pathlib import Path
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> directory = study.StudyDirectory(Path("study"))
     >>> directory.begin(plan)
     >>> directory.read_study() == plan, directory.read_description()["name"]
-    (True, 'tmaze')
+    (True, 'recall')
     >>> directory.open_run(job).path.as_posix(), directory.open_records(job).path.as_posix()
     ('study/runs/gru', 'study/runs/gru')
     >>> directory.status_path(job).as_posix(), directory.lock_path(job).as_posix()
@@ -138,8 +138,7 @@ class StudyDirectory:
         files = [run.curves_path, *(run.agent_path(seed) for seed in job.seeds)]
         if "certify" in job.stages:
             files += [records.certificate_path(seed) for seed in job.seeds]
-        tables = [table for name in job.stages for table in stages[name].tables]
-        return all(file.exists() for file in files) and records.has(*tables)
+        return all(file.exists() for file in files) and records.has(*name_tables(job.stages))
 
     def remove_leftovers(self, job: Job) -> None:
         """Remove the temporary files that an earlier attempt at a held job left."""

@@ -15,7 +15,7 @@ from remanence.networks import architectures
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job, name_model
 from remanence.study._records import AgentRecords
-from remanence.study._stages import stages
+from remanence.study._stages import name_tables
 from remanence.training import RunDirectory, describe_task, get_preset
 
 
@@ -86,19 +86,10 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
-        tables=(
-            "curves",
-            *(table for name in job.stages if name in stages for table in stages[name].tables),
-        ),
+        tables=("curves", *name_tables(job.stages)),
         run=directory.open_run(job),
         records=directory.open_records(job),
     )
-
-
-def _list_tables(job: Job) -> list[str]:
-    """What is planned; of a stage that only its author has, one cannot know."""
-    known = [stages[name] for name in job.stages if name in stages]
-    return [table for stage in known for table in stage.tables]
 
 
 def _describe_run(run: RunDirectory) -> RunEntry:

@@ -35,7 +35,7 @@ def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = 
     """What jobs are expected to take, so many at a time, that share so many cores.
 
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
     >>> alone, shared = (study.estimate([job], num_cores=number) for number in (1, 2))
     >>> alone.seconds > shared.seconds, alone.disk_bytes == shared.disk_bytes
     (True, True)
@@ -53,8 +53,8 @@ def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
     """How long the rest of a study will take if it goes on as it went.
 
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> done = study.StudyStatus(plan, {"gru": study.JobStatus("done")})
     >>> study.estimate_seconds_left(done)
     0.0

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from remanence import envs
-from remanence.certificates import identify_environment, read_certificate
+from remanence.certificates import identify_environment, make_row, read_certificate
 from remanence.errors import StoreError
 from remanence.networks import architectures, read_agent
 from remanence.store import locate_difference, read_table
 from remanence.study._directory import StudyDirectory
 from remanence.study._plan import Job
 from remanence.study._records import AgentRecords, hash_weights
-from remanence.study._rows import Columns, Row, record_certificate
-from remanence.study._stages import stages
+from remanence.study._rows import Columns, Row
+from remanence.study._stages import name_tables
 from remanence.training import find_foreign
 
 _OTHER_WEIGHTS = "this certificate is of another agent's weights"
@@ -136,7 +136,7 @@ def _find(checks: Mapping[Path, Callable[[Path], str | None]]) -> Iterator[Flaw]
 def _find_table_flaws(
     records: AgentRecords, job: Job, weights: Mapping[int, str]
 ) -> Iterator[tuple[Path, str]]:
-    for table in [table for name in job.stages for table in stages[name].tables]:
+    for table in name_tables(job.stages):
         path = records.table_path(table)
         try:
             problem = path.exists() and _find_foreign_rows(records, table, job, weights)
@@ -187,7 +187,7 @@ def _find_certificate_flaws(
         def check(path: Path) -> str | None:
             found = read_certificate(path)
             try:
-                row = record_certificate(seed, found)
+                row = make_row(found)
                 problem = _find_other_subject(found, weights[seed], environment, job.budget)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 return f"the certificate is damaged ({type(error).__name__}: {error})"
@@ -210,7 +210,7 @@ def _find_other_subject(
         return _OTHER_WEIGHTS
     difference = locate_difference("environment", found["environment"], environment)
     if difference:
-        return f"this certificate is of another maze: {_say(difference)}"
+        return f"this certificate is of another environment: {_say(difference)}"
     # A certificate that leaves nothing open does not say how far it might have looked.
     difference = locate_difference("budget", found["compiled"]["budget"] or budget, budget)
     return f"this certificate was made otherwise: {_say(difference)}" if difference else None

@@ -32,14 +32,18 @@ def run_job(path: str | Path, job: Job) -> str:
 
     >>> import shutil
     >>> from pathlib import Path
-    >>> from remanence import study
+    >>> from remanence import study, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> task = run.read_description()["what"]["environment"]["name"]
+    >>> _ = training.register_preset("recall", training.Preset(task, {"length": (1, 3)}))
     >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
-    >>> job = study.Job("mingru", "tmaze-short", "small", "mingru", [1], 250, **asked)
-    >>> plan = study.Study("tmaze", "tiny", "", [job])
+    >>> job = study.Job("mingru", "recall", "small", "mingru", [1], 250, **asked)
+    >>> plan = study.Study("mine", "tiny", "", [job])
     >>> study.StudyDirectory(Path("study")).begin(plan)
-    >>> _ = shutil.copytree("examples/agents/mingru", "study/runs/mingru")  # trained already
+    >>> _ = shutil.copytree(run.path, "study/runs/mingru")  # trained already
     >>> study.run_job("study", job)
     'done'
+    >>> training.presets.unregister("recall")
     """
     keep_compiled_programs()
     directory = StudyDirectory(Path(path))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from remanence.certificates import ROW_KINDS
 from remanence.evaluation import summarize_episodes
 from remanence.study._rows import Columns
 
@@ -12,10 +13,8 @@ from remanence.study._rows import Columns
 _LABELS = ("preset", "network", "cell")
 _EPISODE = ("seed", "cue", "return", "num_steps", "end")
 _SPANS = ("solved_span", "optimal_span")
-_STEPS = (
-    *("first_failure", "first_waste", "merge"),
-    *("transient_up", "transient_down", "period_up", "period_down"),
-)
+# What used to stand for an unknown number, or word.
+_CODES = {int: -1, str: ""}
 
 
 def find_older_table(run: Path, table: str) -> Path | None:
@@ -38,18 +37,22 @@ def modernize(table: str, columns: Mapping[str, np.ndarray]) -> Columns:
         found.pop("stability", None)
     if table == "certificates" and not np.issubdtype(found["solved_span"].dtype, np.floating):
         found |= {name: _read_spans(found[name]) for name in _SPANS}
-        found |= {name: _mask(found[name], -1) for name in _STEPS}
-        found |= {name: _mask(found[name], "") for name in ("failure_kind", "waste_kind")}
+        coded = {name: _CODES[kind] for name, kind in ROW_KINDS.items() if kind in _CODES}
+        found |= {name: _mask(found[name], code) for name, code in coded.items()}
     return found
 
 
 def derive_outcomes(evaluations: Columns) -> Columns:
     """The outcome of each agent at each value of what grows, which used not to be written."""
     (axis,) = [name for name in evaluations if name not in _EPISODE]
-    names = [name for name in ("seed", axis, "cue") if name in evaluations]
+    return summarize_episodes(evaluations, axis, exact=is_exact(evaluations))
+
+
+def is_exact(evaluations: Columns) -> bool:
+    """Whether each cue was tried once, as exact evaluations of greedy agents do."""
+    names = [name for name in evaluations if name not in _EPISODE or name in ("seed", "cue")]
     groups = np.stack([evaluations[name] for name in names], axis=1)
-    exact = len(np.unique(groups, axis=0)) == len(groups)
-    return summarize_episodes(evaluations, axis, exact=exact)
+    return len(np.unique(groups, axis=0)) == len(groups)
 
 
 def _read_spans(codes: np.ndarray) -> np.ndarray:

@@ -22,7 +22,8 @@ from remanence.training import (
 )
 
 PLAIN_NETWORK = "small"
-# A study of another environment than certificates are for says which of these it wants.
+# What is asked where nobody says it, by plans of earlier versions too: of each environment as much
+# of it as it is fit for.
 DEFAULT_STAGES = ("evaluate", "stability", "certify")
 # File systems take 255 bytes, of which endings and those of temporary files need some.
 LONGEST_NAME = 200
@@ -33,27 +34,27 @@ class Job:
     """One training of several seeds, and what is then asked of its agents.
 
     `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
-    them, in this order: all that their environment is fit for, if not given. `budget` is the number
-    of steps that a certificate may take, `changes` are numbers of PPO that differ from the
-    preset's.
+    them, in this order. `budget` is the number of steps that a certificate may take, `changes` are
+    numbers of PPO that differ from the preset's.
 
     >>> from remanence import study
     >>> job = study.Job(
     ...     id="gru",
-    ...     preset="tmaze-short",
+    ...     preset="lookup-tree-maze",
     ...     network="small",
     ...     cell="gru",
     ...     seeds=[1, 2],
     ...     num_iterations=100,
     ...     lengths=[2, 100],
     ...     changes={"discount": 0.9},
+    ...     stages=["evaluate", "stability"],
     ... )
     >>> job.check()
     >>> environment, params = job.make_environment()
     >>> environment.read_growth(params), job.make_architecture().cell, job.make_config().discount
-    ((1, 3), 'gru', 0.9)
+    ((1, 20), 'gru', 0.9)
     >>> job.to_json()["stages"]
-    ['evaluate', 'stability', 'certify']
+    ['evaluate', 'stability']
     """
 
     id: str
@@ -131,8 +132,9 @@ class Study:
     """Jobs under one name; `note` says in a sentence how large it is and what it cannot show.
 
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, **asked)
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> plan.check()
     >>> study.Study.from_json(plan.to_json()) == plan
     True

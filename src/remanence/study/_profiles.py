@@ -12,6 +12,7 @@ from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
 from remanence.study._plan import DEFAULT_STAGES, Job, Study, name_job
+from remanence.study._stages import stages
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 MOST_PER_DECADE = 1_000
@@ -37,9 +38,9 @@ def list_profiles(study: str, folder: Path) -> list[str]:
 
     >>> from pathlib import Path
     >>> from remanence import study
-    >>> for name in ("tmaze-laptop.toml", "tmaze-full.toml"):
+    >>> for name in ("recall-laptop.toml", "recall-full.toml"):
     ...     Path(name).touch()
-    >>> study.list_profiles("tmaze", Path("."))
+    >>> study.list_profiles("recall", Path("."))
     ['full', 'laptop']
     """
     return sorted(path.stem.removeprefix(f"{study}-") for path in folder.glob(f"{study}-*.toml"))
@@ -50,18 +51,18 @@ def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
 
     >>> from pathlib import Path
     >>> from remanence import study
-    >>> _ = Path("tmaze-tiny.toml").write_text('''
-    ... name = "tmaze"
+    >>> _ = Path("recall-tiny.toml").write_text('''
+    ... name = "recall"
     ... profile = "tiny"
     ... lengths = {shortest = 2, longest = 1000}
     ... [[trainings]]
-    ... presets = ["tmaze-short"]
+    ... presets = ["lookup-tree-maze"]
     ... cells = ["gru", "mingru"]
     ... seeds = {first = 1, last = 3}
     ... num_iterations = 10
     ... ''')
-    >>> [job.id for job in study.load_profile("tmaze", "tiny", Path(".")).jobs]
-    ['tmaze-short-gru', 'tmaze-short-mingru']
+    >>> [job.id for job in study.load_profile("recall", "tiny", Path(".")).jobs]
+    ['lookup-tree-maze-gru', 'lookup-tree-maze-mingru']
     """
     if profile.endswith(".toml"):
         found = _read_profile(Path(profile))
@@ -70,7 +71,8 @@ def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
         return found
     known = list_profiles(study, folder) if folder else []
     if not known or folder is None:
-        raise InvalidOptionError("profile", profile, f"{study} has none; give a TOML file")
+        remedy = f"no sizes of {study} are known here; give a TOML file"
+        raise InvalidOptionError("profile", profile, remedy)
     if profile not in known:
         raise UnknownNameError("profile", profile, known)
     return _read_profile(folder / f"{study}-{profile}.toml")
@@ -93,7 +95,7 @@ def _read_profile(path: Path) -> Study:
 def _make_study(found: Mapping[str, Any]) -> Study:
     _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages"))
     lengths = _read_lengths(found["lengths"])
-    asked = found.get("stages", DEFAULT_STAGES)
+    asked = found.get("stages")
     jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths, asked)]
     study = Study(found["name"], found["profile"], found.get("note", ""), jobs)
     study.check()
@@ -101,7 +103,7 @@ def _make_study(found: Mapping[str, Any]) -> Study:
 
 
 def _list_jobs(
-    training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str]
+    training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str] | None
 ) -> Iterator[Job]:
     optional = ("network", "seeds_per_job", "lengths", "budget", "changes", "stages")
     _check_keys("a training", training, _TRAINING_KEYS, optional)
@@ -111,6 +113,7 @@ def _list_jobs(
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
+        chosen = training.get("stages", asked)
         for cell in training["cells"]:
             for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
@@ -125,8 +128,13 @@ def _list_jobs(
                     lengths=lengths,
                     budget=training.get("budget", BUDGET),
                     changes=training.get("changes", {}),
-                    stages=training.get("stages", asked),
+                    stages=_choose_stages(preset) if chosen is None else chosen,
                 )
+
+
+def _choose_stages(preset: str) -> list[str]:
+    environment, _ = get_preset(preset).make_environment()
+    return [name for name in DEFAULT_STAGES if stages[name].supports(environment)]
 
 
 def _read_seeds(given: Any) -> list[int]:

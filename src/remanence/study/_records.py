@@ -1,5 +1,6 @@
 """What was found out about agents, as files of one directory: mostly that of their run.
 
+curves.parquet               a row for each agent and iteration, which training writes
 evaluations.parquet          a row for each episode of greedy agents
 outcomes.parquet             a row for each agent and value of what grows, from the same episodes
 sampled_evaluations.parquet, sampled_outcomes.parquet      the same of agents that sample
@@ -18,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from remanence import envs
-from remanence.certificates import hash_policy, read_certificate
+from remanence.certificates import hash_policy, make_row, read_certificate
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import hold_directory, read_about, read_table, write_table
-from remanence.study._older import derive_outcomes, find_older_table, modernize
-from remanence.study._rows import Columns, collect_rows, record_certificate
+from remanence.study._older import derive_outcomes, find_older_table, is_exact, modernize
+from remanence.study._rows import Columns, collect_rows
 from remanence.training import RunDirectory
 
 _WEIGHTS = "weights"
@@ -87,10 +88,19 @@ class AgentRecords:
                 return derive_outcomes(self.read("evaluations"))
             if table == "certificates" and not self.has(table):
                 return self.tabulate_certificates(self.list_certified())
+            if self._may_be_sampled(table):
+                problem = "an earlier version wrote this, without saying if actions were sampled"
+                raise StoreError(self.table_path(table), problem, "run `remanence evaluate` again")
             return modernize(table, read_table(self.table_path(table)))
         except (LookupError, TypeError, ValueError) as error:
             problem = f"its columns are not those of this version ({error!r})"
             raise StoreError(self.table_path(table), problem, "make it again") from error
+
+    def _may_be_sampled(self, table: str) -> bool:
+        """Whether a table is one that sampled episodes were once written to as greedy ones were."""
+        path = self.table_path(table)
+        older = path.exists() and path == find_older_table(self.path, table)
+        return older and not is_exact(modernize(table, read_table(path)))
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
@@ -109,7 +119,7 @@ class AgentRecords:
         [13.0]
         """
         found = {seed: read_certificate(self.certificate_path(seed)) for seed in seeds}
-        return collect_rows([record_certificate(seed, it) for seed, it in found.items()])
+        return collect_rows([{"seed": seed, **make_row(it)} for seed, it in found.items()])
 
     def read_weights(self, table: str) -> dict[int, str] | None:
         """The hashes of the policies that a table is about, by seed; None if it does not say."""
@@ -117,30 +127,36 @@ class AgentRecords:
         return None if told is None else {int(seed): it for seed, it in json.loads(told).items()}
 
     def write(self, table: str, columns: Columns, weights: Mapping[int, str]) -> None:
-        """Write a table about all agents that it names."""
+        """Write a table about all agents that it names, of which `weights` may leave out some."""
         named = np.unique(columns["seed"]).tolist()
-        about = {_WEIGHTS: json.dumps({seed: weights[seed] for seed in named})}
+        about = {_WEIGHTS: json.dumps({seed: weights[seed] for seed in named if seed in weights})}
         write_table(self.path / f"{table}.parquet", columns, about)
 
     def update(self, table: str, columns: Columns, weights: Mapping[int, str]) -> None:
         """Write rows about some agents, and keep those about others that are still the same."""
         # Two commands may ask different agents of one run at the same time.
         with hold_directory(self.path, wait=True):
-            kept = self._find_kept(table, columns, weights)
-            self.write(table, _join(kept, columns) if kept else columns, weights)
+            kept, told = self._find_kept(table, columns, weights)
+            fresh = {seed: weights[seed] for seed in np.unique(columns["seed"]).tolist()}
+            self.write(table, _join(kept, columns) if kept else columns, told | fresh)
 
     def _find_kept(
         self, table: str, columns: Columns, weights: Mapping[int, str]
-    ) -> Columns | None:
-        if not self.has(table):
-            return None
-        told, found = self.read_weights(table) or {}, self.read(table)
-        fresh = set(columns["seed"].tolist())
-        kept = [s for s in told if s not in fresh and told[s] == weights.get(s)]
+    ) -> tuple[Columns | None, dict[int, str]]:
+        """Rows that stay, and the weights that they are about, as far as that is known.
+
+        A table of an earlier version names no weights. It is there still, so its agents are too:
+        where an agent gives way to another, so does what was found out about it.
+        """
+        if not self.can_read(table) or self._may_be_sampled(table):
+            return None, {}
+        told, found = (self.has(table) and self.read_weights(table)) or {}, self.read(table)
+        known = set(found["seed"].tolist()) - set(columns["seed"].tolist())
+        kept = [seed for seed in known if told.get(seed, weights.get(seed)) == weights.get(seed)]
         if not kept or set(found) != set(columns):
-            return None
+            return None, {}
         rows = np.isin(found["seed"], kept)
-        return {name: column[rows] for name, column in found.items()}
+        return {name: column[rows] for name, column in found.items()}, told
 
 
 def _join(kept: Columns, columns: Columns) -> Columns:
@@ -158,8 +174,8 @@ class AgentGroup:
     >>> from pathlib import Path
     >>> from remanence import study, training
     >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
-    >>> group.agents[1].architecture.cell, group.env[0], group.records.path.name
-    ('mingru', TMaze(), 'mingru')
+    >>> group.agents[1].architecture.cell, group.env[0].num_actions, group.records.path.name
+    ('mingru', 4, 'mingru')
     """
 
     agents: Mapping[int, Agent]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.store import read_table, seal_tables
+from remanence.store import seal_tables
 from remanence.study._entries import RunEntry, list_entries
 from remanence.study._rows import Columns
-from remanence.study._stages import stages
+from remanence.study._stages import name_tables, stages
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +27,7 @@ def list_tables() -> tuple[str, ...]:
     >>> study.list_tables()[:4]
     ('summary', 'curves', 'evaluations', 'outcomes')
     """
-    asked = [table for name in stages for table in stages[name].tables]
-    return ("summary", "curves", *asked)
+    return ("summary", "curves", *name_tables(stages))
 
 
 def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDBPyRelation":
@@ -40,8 +39,8 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `sampled_outcomes` are of agents that sample their actions. `.fetchnumpy()`, `.df()`, `.pl()`
     and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far
     as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of every
-    length is infinite; what is undecided or unknown is null. A query of it reads no file, whoever
-    wrote it.
+    length is infinite; what is undecided or unknown is null, as is a count in `summary` of what is
+    not known of all agents. A query of it reads no file, whoever wrote it.
 
     >>> from remanence import study
     >>> curves = study.load_results("examples/agents/mingru", "curves")
@@ -72,15 +71,8 @@ def _name_maker(table: str) -> str:
 
 def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
     """The parts of a table, each with columns that say which training it is of."""
-    return [_label(entry, _read(entry, table)) for entry in entries if _is_there(entry, table)]
-
-
-def _is_there(entry: RunEntry, table: str) -> bool:
-    return entry.run.curves_path.exists() if table == "curves" else entry.records.can_read(table)
-
-
-def _read(entry: RunEntry, table: str) -> Columns:
-    return read_table(entry.run.curves_path) if table == "curves" else entry.records.read(table)
+    known = [entry for entry in entries if entry.records.can_read(table)]
+    return [_label(entry, entry.records.read(table)) for entry in known]
 
 
 def _label(entry: RunEntry, columns: Columns) -> Columns:
@@ -90,7 +82,7 @@ def _label(entry: RunEntry, columns: Columns) -> Columns:
 
 
 def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBPyRelation":
-    """A row for each training; where nothing is known that could be counted, null."""
+    """A row for each training; what is not known of all its agents is not counted, but null."""
     parts = {
         table: _collect(entries, table)
         for table in ("curves", "stability", "certificates", "outcomes")
@@ -111,7 +103,7 @@ def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBP
         f"left join {table} using ({identity})" for table in known if table != "curves"
     )
     columns = ", ".join(
-        f"if(count({table}.seed) > 0, count(*) filter ({condition}), null) as {name}"
+        f"if(count({table}.seed) = count(*), count(*) filter ({condition}), null) as {name}"
         for name, (table, condition) in counts.items()
         if table in known
     )

@@ -49,18 +49,22 @@ def run_study(
     >>> import shutil
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> from pathlib import Path
-    >>> from remanence import study
+    >>> from remanence import study, training
+    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
+    >>> task = run.read_description()["what"]["environment"]["name"]
+    >>> _ = training.register_preset("recall", training.Preset(task, {"length": (1, 3)}))
     >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
-    >>> job = study.Job("mingru", "tmaze-short", "small", "mingru", [1], 250, **asked)
-    >>> plan = study.Study("tmaze", "tiny", "", [job])
+    >>> job = study.Job("mingru", "recall", "small", "mingru", [1], 250, **asked)
+    >>> plan = study.Study("mine", "tiny", "", [job])
     >>> study.StudyDirectory(Path("study")).begin(plan)
-    >>> _ = shutil.copytree("examples/agents/mingru", "study/runs/mingru")  # trained already
+    >>> _ = shutil.copytree(run.path, "study/runs/mingru")  # trained already
     >>> status = study.run_study("study", plan, open_executor=lambda: ThreadPoolExecutor(1))
     >>> status.finished
     True
     >>> columns = "length, outcome"
     >>> study.load_results("study", "outcomes").select(columns).fetchall()
     [(2, 'solved'), (100, 'random')]
+    >>> training.presets.unregister("recall")
     """
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.

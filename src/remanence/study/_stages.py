@@ -4,7 +4,7 @@ Every stage reads agents, and writes what it finds out as tables of their run.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,11 @@ class Stage:
 
 stages: Registry[Stage] = Registry("stage")
 register_stage = stages.register
+
+
+def name_tables(asked: Iterable[str]) -> list[str]:
+    """The tables of some stages; of a stage that only its author has, one cannot know."""
+    return [table for name in asked if name in stages for table in stages[name].tables]
 
 
 def evaluate_agents(

@@ -72,8 +72,8 @@ class StudyStatus:
     `silent_seconds` have gone by since the process that runs the study, if any, was heard of.
 
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> status = study.StudyStatus(plan, {"gru": study.JobStatus("done")})
     >>> status.list_jobs("done"), status.finished
     (['gru'], True)
@@ -105,8 +105,8 @@ def read_status(path: str | Path) -> StudyStatus:
 
     >>> from pathlib import Path
     >>> from remanence import study
-    >>> job = study.Job("gru", "tmaze-short", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("tmaze", "tiny", "Two seeds show nothing.", [job])
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> study.StudyDirectory(Path("study")).begin(plan)
     >>> {id: job.state for id, job in study.read_status("study").jobs.items()}
     {'gru': 'waiting'}

@@ -53,7 +53,7 @@ def check_training(
 
     >>> from remanence import envs, networks, training
     >>> huge = networks.Architecture(cell="gru", state_size=1_000_000)
-    >>> training.check_training(envs.TMaze(), huge, training.PPOConfig(), num_seeds=1)
+    >>> training.check_training(envs.LookupTreeMaze(), huge, training.PPOConfig(), 1)
     Traceback (most recent call last):
     remanence.errors.InvalidOptionError: network = '... parameters' is not possible: ...
     """

@@ -35,7 +35,7 @@ class Preset:
 
     >>> from remanence import training
     >>> costs = {"small": training.Cost(seconds_per_iteration=0.5)}
-    >>> preset = training.Preset("tmaze", {"length": (1, 3)}, costs=costs)
+    >>> preset = training.Preset("lookup-tree-maze", {"num_mazes": (1, 3)}, costs=costs)
     >>> environment, params = preset.make_environment(time_limit_factor=None)
     >>> environment.read_growth(params), environment.time_limit(params)
     ((1, 3), None)
@@ -66,8 +66,8 @@ def get_preset(name: str) -> Preset:
     """The preset of that name; the name of an environment stands for a training with defaults.
 
     >>> from remanence import training
-    >>> training.get_preset("tmaze-short").environment_options
-    {'length': (1, 3)}
+    >>> training.get_preset("lookup-tree").architecture
+    'wide'
     >>> training.get_preset("lookup-tree-maze").architecture
     'small'
     """

@@ -81,7 +81,7 @@ def describe_task(environment: envs.AbstractEnvironment, params: Any) -> dict[st
     """What grows in a task, the values of it in `params`, and returns to compare with.
 
     >>> from remanence import envs, training
-    >>> training.describe_task(*envs.make("tmaze", length=(1, 3)))["trained"]
+    >>> training.describe_task(*envs.make("lookup-tree-maze", num_mazes=(1, 3)))["trained"]
     (1, 3)
     """
     growth = environment.growth
@@ -316,7 +316,10 @@ class RunDirectory:
 
     def _set_results_aside(self) -> None:
         tables = (file for file in self.path.glob("*.parquet") if file != self.curves_path)
-        for file in (*tables, *self.path.glob("certificates/*.json")):
+        drawn = (self.path / name for name in ("evaluation.png", "report.html", "claims.md"))
+        folders = ("certificates/*.json", "figures/*.png", "figures/*.svg")
+        listed = (file for pattern in folders for file in self.path.glob(pattern))
+        for file in (*tables, *drawn, *listed):
             set_aside(file)
 
     def load_agents(self, seeds: Sequence[int] | None = None) -> dict[int, Agent]:

@@ -87,9 +87,10 @@ def train(
 
     >>> from pathlib import Path
     >>> from remanence import envs, networks, training
+    >>> env = envs.make("lookup-tree-maze")
     >>> network = networks.Architecture(cell="mingru", state_size=2, head=[])
     >>> config = training.PPOConfig(num_envs=2, num_steps=8, num_iterations=1)
-    >>> made = training.train(envs.make("tmaze"), network, config, seeds=[1], out="run")
+    >>> made = training.train(env, network, config, seeds=[1], out="run")
     >>> made.finished, list(made.agents), made.curves["return"].shape
     (True, [1], (1, 1))
     >>> training.RunDirectory(Path("run")).load_agents()[1].architecture == network
