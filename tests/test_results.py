@@ -35,7 +35,7 @@ def test_the_report_and_the_readme_count_claims_as_their_table_does():
 
 
 def test_results_are_small():
-    assert sum(file.stat().st_size for file in RESULTS.rglob("*") if file.is_file()) < 11e6
+    assert sum(file.stat().st_size for file in RESULTS.rglob("*") if file.is_file()) < 10e6
 
 
 def test_the_table_of_results_is_the_summary():

@@ -1,6 +1,5 @@
 """The report as a file: whole, alone, and there even if the study is not."""
 
-import base64
 import dataclasses
 import json
 import re
@@ -81,13 +80,13 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     text = report.path.read_text()
     page = Page(text)
     assert page.open == []
-    outside = [it for it in page.references if not it.startswith(("#", "data:image/svg+xml;"))]
+    outside = [it for it in page.references if not it.startswith(("#", "data:image/svg+xml,"))]
     assert outside == []
     assert not re.search(r"url\(|@import|<script|<link", text)
     images = [it for it in page.references if it.startswith("data:")]
     assert len(images) == len(few_figures)
     for image in images:
-        svg = ElementTree.fromstring(base64.b64decode(image.partition(",")[2]))
+        svg = ElementTree.fromstring(unquote(image.partition(",")[2]))
         assert svg.tag.endswith("svg")
     for name in CLAIMS:
         assert CLAIMS[name].sentence in page.text

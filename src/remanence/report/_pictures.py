@@ -1,9 +1,9 @@
 """The figures of a study as files, and as images that a page can hold."""
 
-import base64
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from remanence.errors import RemanenceError
 from remanence.figures import StudyFigure, Tables, draw_figure, save_figure
@@ -45,5 +45,11 @@ def draw_pictures(
         except Exception as error:  # whatever one figure trips over, the others are drawn
             yield Picture(*about, problem=f"{type(error).__name__}: {error}", failed=True)
         else:
-            image = base64.b64encode((directory / f"{name}.svg").read_bytes()).decode()
-            yield Picture(*about, image=f"data:image/svg+xml;base64,{image}")
+            drawing = (directory / f"{name}.svg").read_text(encoding="utf-8")
+            yield Picture(*about, image=embed_drawing(drawing))
+
+
+def embed_drawing(drawing: str) -> str:
+    """An SVG as a data URI, which is a tenth shorter than one in base 64."""
+    # A line break within a URI is dropped, and would join the attributes around it.
+    return "data:image/svg+xml," + quote(drawing.replace("\n", " "), safe=" /:;=,()?!@*+$~[]{}|")
