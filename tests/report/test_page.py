@@ -6,6 +6,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -82,7 +83,8 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     assert page.open == []
     outside = [it for it in page.references if not it.startswith(("#", "data:image/svg+xml,"))]
     assert outside == []
-    assert not re.search(r"url\(|@import|<script|<link", text)
+    around = re.sub(r'"data:[^"]*"', "", text)
+    assert not re.search(r"url\(|@import|<script|<link", around)
     images = [it for it in page.references if it.startswith("data:")]
     assert len(images) == len(few_figures)
     for image in images:
