@@ -21,7 +21,9 @@ demo: $(VENV)/.installed
 	@echo "  $(BIN)/remanence compare studies/smoke"
 	@echo "  $(BIN)/remanence play --agent studies/smoke/runs/tmaze-short-gru --set length=30"
 
-test: lint types tests
+# Types are checked by one process, which would leave the other cores idle.
+test: lint
+	@$(MAKE) --no-print-directory --jobs 2 types tests
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

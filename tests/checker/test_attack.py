@@ -8,7 +8,7 @@ import pytest
 from remanence import checker, envs
 from remanence.certificates import certify
 from tests.certificates import high_precision as precise
-from tests.certificates.agents import load_walker, make_agent
+from tests.certificates.agents import load_walker
 from tests.checker.attack import KINDS, Options, attack, list_forgeries
 
 ENV = envs.make("tmaze")
@@ -69,12 +69,13 @@ def test_what_is_done_at_the_cue_is_not_what_is_done_later(tmp_path: Path):
 
 
 def test_a_long_cycle_is_followed_round(tmp_path: Path):
-    agent = make_agent("gru", 9)
+    """Its period hangs on the last bits of the weights, which NumPy draws alike everywhere."""
+    agent = load_walker(precise.make_walker("gru", 75, gain=5.0, size=2), tmp_path, 2)
     certificate = certify(agent, ENV, budget=3_000)
     assert certificate.portable is not None
     closure = certificate.portable.closures[1]
     assert closure is not None
-    assert closure.period == 72
+    assert closure.period == 48
     assert check(certificate, agent, tmp_path) == "verified"
 
 
