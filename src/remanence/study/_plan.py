@@ -132,7 +132,7 @@ class Job:
         return fields | {
             "seeds": list(self.seeds),
             "lengths": list(self.lengths),
-            "changes": {name: _thaw(value) for name, value in self.changes},
+            "changes": {name: _thaw(value) for name, value in dict(self.changes).items()},
             "stages": list(self.stages),
         }
 
