@@ -23,15 +23,25 @@ class InvalidOptionError(RemanenceError, ValueError):
 class UnknownNameError(RemanenceError, LookupError):
     """A name that nothing is known by; the message proposes the nearest known one.
 
-    `registered` says that a user's own code can make more names known.
+    `listing` says what is known in a better order than that of the alphabet; `registered`, that a
+    user's own code can make more names known.
     """
 
-    def __init__(self, kind: str, received: str, known: Iterable[str], *, registered: bool = False):
+    def __init__(
+        self,
+        kind: str,
+        received: str,
+        known: Iterable[str],
+        listing: str | None = None,
+        *,
+        registered: bool = False,
+    ):
         names = sorted(known)
         near = difflib.get_close_matches(str(received).lower(), names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
+        listing = listing or ", ".join(names)
         own = " One of your own has to be imported first (--import FILE)." if registered else ""
-        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.{own}")
+        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {listing}.{own}")
 
 
 class MissingDependencyError(RemanenceError, ImportError):

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
+from remanence import envs
+from remanence.cli._options import parse_options
 from remanence.errors import RemanenceError
-from remanence.study import Study, estimate, list_profiles, load_profile
-from tests.study.studies import PROFILE, PROFILES
+from remanence.study import Study, StudyDirectory, estimate, list_profiles, load_profile
+from remanence.training import get_preset
+from tests.study.studies import PROFILE, PROFILES, WIDER, load_tiny
 
 
 def count_agents(study: Study) -> int:
@@ -85,7 +88,12 @@ def test_estimates_grow_with_what_is_to_be_done():
         ),
         ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
         ("num_envs = 4", "num_iterations = 4", "a key of its own"),
-        ("changes = {", "changes = 3 # {", "a table of PPO's numbers"),
+        ("num_envs = 4", "lenght = [1, 5]", "Did you mean 'length'"),
+        ("num_envs = 4", "length = [5, 1]", "length = (5, 1)"),
+        ("num_envs = 4", "dropout = 1.5", "dropout = 1.5"),
+        # One of its cells does not have it.
+        ("num_envs = 4", "surrogate_width = 2", "unknown option 'surrogate_width'"),
+        ("changes = {", "changes = 3 # {", "give a table of options"),
         ("num_iterations = 3", "num_iterations = 0", "num_iterations = 0"),
         ("num_iterations = 3", "", "num_iterations = None"),
         ("num_iterations = 3", "iterations = 3", "Did you mean 'num_iterations'"),
@@ -180,3 +188,85 @@ def test_an_unknown_name_is_told(study, profile, message):
     with pytest.raises(RemanenceError) as told:
         load_profile(study, profile, PROFILES)
     assert message in str(told.value)
+
+
+def test_a_file_changes_what_the_command_line_changes(tmp_path):
+    changes = """{ table_size = 3, index_encoding = "one-hot", length = [1, 2], dropout = 0.0,
+        time_limit_factor = "none", surrogate_width = 2.0, num_envs = 8 }""".replace("\n", "")
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        PROFILE.replace('"tmaze-short"', '"lookup-tree"')
+        .replace('["gru", "bmru"]', '["bmru", "hybrid"]')
+        .replace("{ num_envs = 4, num_steps = 16, policy_epochs = 1, value_epochs = 1 }", changes)
+        .replace("num_iterations = 3", 'num_iterations = 3\nstages = ["evaluate"]')
+    )
+    study = load_profile("tmaze", str(path))
+    typed = ["table_size=3", "index_encoding=one-hot", "length=1:2", "dropout=0.0", "num_envs=8"]
+    typed += ["time_limit_factor=none", "surrogate_width=2.0", "num_iterations=3"]
+    for job in study.jobs:
+        env, network, config = get_preset("lookup-tree").set_up(job.cell, parse_options(typed))
+        assert envs.describe(*job.make_environment()) == envs.describe(*env)
+        assert (job.make_architecture(), job.make_config()) == (network, config)
+        assert job.list_changes() == parse_options(typed)
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_variants_are_arms_of_one_study(tmp_path):
+    study = load_tiny(tmp_path, PROFILE + WIDER.replace("[1, 2]", "[1, 2]\nseeds_per_job = 1"))
+    assert [(job.id, job.variant) for job in study.jobs] == [
+        ("tmaze-short-gru", ""),
+        ("tmaze-short-bmru", ""),
+        ("tmaze-short-bmru-wider-s1-1", "wider"),
+        ("tmaze-short-bmru-wider-s2-2", "wider"),
+    ]
+    assert study.jobs[1].model == study.jobs[2].model == "bmru"
+    assert study.jobs[2].make_architecture().cell_options == (("surrogate_width", 2),)
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"wider"', "2", "variant = 2"),
+        ('"wider"', '"../wider"', "variant = '../wider' is not possible: use 1 to 40 lower-case"),
+        ('"wider"', '"Wider"', "variant = 'Wider'"),
+        ('"wider"', f'"{"w" * 41}"', "use 1 to 40"),
+        ('"wider"', '""', "seed 1 is given 2 times; name a variant"),
+        ("variant =", "variants =", "Did you mean 'variant'"),
+        ("surrogate_width =", "surrogate_with =", "Did you mean 'surrogate_width'"),
+        (
+            ", surrogate_width = 2",
+            "",
+            "variant = 'wider' is not possible: the main arm has the same",
+        ),
+        # Another arm of the same name, or the same arm under another name.
+        (
+            "",
+            WIDER.replace("[1, 2]", "[3, 4]\nseeds_per_job = 1").replace("= 2 }", "= 3 }"),
+            "and {",
+        ),
+        ("", WIDER.replace("wider", "broader"), "the variant 'broader' has the same changes"),
+    ],
+)
+def test_a_mistake_in_a_variant_is_told(old, new, message, tmp_path):
+    arm = WIDER.replace(old, new) if old else WIDER + new
+    assert arm != WIDER
+    with pytest.raises(RemanenceError) as told:
+        load_tiny(tmp_path, PROFILE + arm)
+    assert message in str(told.value)
+
+
+def test_a_study_has_a_main_arm(tmp_path):
+    head = PROFILE[: PROFILE.index("[[trainings]]")]
+    with pytest.raises(RemanenceError, match="figures and claims are about the main arm"):
+        load_tiny(tmp_path, head + WIDER)
+
+
+def test_a_study_whose_changes_have_lists_can_be_taken_up_again(tmp_path):
+    nested = "num_envs = 4, length = [1, 5], cell_options = { surrogate = 'box' }"
+    lists = PROFILE.replace("num_envs = 4", nested).replace('"gru", ', "")
+    study = load_tiny(tmp_path, lists)
+    for _ in range(2):
+        StudyDirectory(tmp_path / "study").begin(study)
+    assert StudyDirectory(tmp_path / "study").read_study() == study
+    assert json.loads(json.dumps(study.to_json())) == study.to_json()

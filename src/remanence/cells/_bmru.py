@@ -5,8 +5,10 @@ Its forward pass is exact; how gradients pass through its steps is our choice.
 
 import functools
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -65,14 +67,16 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         initial_alpha: float = 1.0,
         initial_threshold: float = 0.5,
     ):
-        if surrogate not in SURROGATES:
+        if not isinstance(surrogate, str) or surrogate not in SURROGATES:
             raise UnknownNameError("surrogate", surrogate, SURROGATES)
         for option, value in [
             ("surrogate_width", surrogate_width),
             ("initial_threshold", initial_threshold),
         ]:
-            if not 0 < value < math.inf:
+            if not _is_number(value) or not 0 < value < math.inf:
                 raise InvalidOptionError(option, value, "use a number above 0")
+        if not _is_number(initial_alpha) or not math.isfinite(initial_alpha):
+            raise InvalidOptionError("initial_alpha", initial_alpha, "use a finite number")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
         inputs = Projection("nβ", input_size, state_size, key=derive_key(key, "input"))
@@ -87,6 +91,10 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         n, threshold = projected[0], jnp.abs(projected[1])
         z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
         return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))

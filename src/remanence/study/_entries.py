@@ -13,7 +13,8 @@ from remanence import cells, envs
 from remanence.errors import RemanenceError, StoreError
 from remanence.networks import architectures
 from remanence.study._directory import StudyDirectory
-from remanence.study._plan import Job, name_model
+from remanence.study._names import name_model
+from remanence.study._plan import Job
 from remanence.study._records import AgentRecords
 from remanence.study._stages import name_tables
 from remanence.training import RunDirectory, describe_task, get_preset
@@ -23,7 +24,9 @@ from remanence.training import RunDirectory, describe_task, get_preset
 class RunEntry:
     """One run: what it is called and what was planned, and where its files are.
 
-    `tables` are those that the plan asks for; of a run without a plan, the curves alone.
+    `changes` are what differs from the preset beside the number of iterations, `variant` is the arm
+    of the study that they make, empty in the main arm and of a run without a plan. `tables` are
+    those that the plan asks for; of a run without a plan, the curves alone.
 
     >>> from remanence import study
     >>> (entry,) = study.list_entries("examples/agents/mingru")
@@ -38,6 +41,7 @@ class RunEntry:
     seeds: Sequence[int]
     num_iterations: int
     changes: Mapping[str, Any]
+    variant: str
     tables: Sequence[str]
     run: RunDirectory
     records: AgentRecords
@@ -54,10 +58,13 @@ class RunEntry:
         Runs of earlier versions do not say it, nor do studies whose runs were left out of a copy.
         """
         if not self.run.exists:
-            return _find_out(self.cell, lambda: get_preset(self.preset).make_environment())
+            return _find_out(self.cell, self._make_environment)
         found = self.run.read_description()
         described = found["what"]["environment"]
         return found.get("about") or _find_out(self.cell, lambda: envs.restore(described))
+
+    def _make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
+        return get_preset(self.preset).set_up(self.cell, self.changes, self.network).env
 
 
 def list_entries(path: str | Path) -> list[RunEntry]:
@@ -86,6 +93,7 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
+        variant=job.variant,
         tables=("curves", *name_tables(job.stages)),
         run=directory.open_run(job),
         records=directory.open_records(job),
@@ -102,7 +110,12 @@ def _describe_run(run: RunDirectory) -> RunEntry:
         cell=what["architecture"]["cell"],
         seeds=what["seeds"],
         num_iterations=what["config"]["num_iterations"],
-        changes={},
+        changes={
+            name: value
+            for name, value in about.get("changes", {}).items()
+            if name != "num_iterations"
+        },
+        variant="",
         tables=("curves",),
         run=run,
         records=AgentRecords(run.path),

@@ -11,22 +11,14 @@ from remanence.cells import registry as cell_registry
 from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import LONGEST
-from remanence.networks import Architecture, architectures, make_architecture
+from remanence.networks import Architecture, architectures
+from remanence.study._names import check_file_name, check_variant, name_job, name_model
 from remanence.study._stages import stages
-from remanence.training import (
-    LARGEST_SEED,
-    PPOConfig,
-    change_config,
-    check_training,
-    get_preset,
-)
+from remanence.training import LARGEST_SEED, PPOConfig, Setup, check_training, get_preset
 
-PLAIN_NETWORK = "small"
 # What is asked where nobody says it, by plans of earlier versions too: of each environment as much
 # of it as it is fit for.
 DEFAULT_STAGES = ("evaluate", "stability", "certify")
-# File systems take 255 bytes, of which endings and those of temporary files need some.
-LONGEST_NAME = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +27,9 @@ class Job:
 
     `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
     them, in this order. `budget` is the number of steps that a certificate may take, `changes` are
-    numbers of PPO that differ from the preset's.
+    options of the environment, the network, the cell and PPO that differ from the preset's, as
+    `Preset.set_up` takes them. `variant` names the arm of the study that they make, beside the main
+    one, whose name is empty.
 
     >>> from remanence import study
     >>> job = study.Job(
@@ -46,13 +40,15 @@ class Job:
     ...     seeds=[1, 2],
     ...     num_iterations=100,
     ...     lengths=[2, 100],
-    ...     changes={"discount": 0.9},
+    ...     changes={"discount": 0.9, "num_mazes": (1, 5)},
     ...     stages=["evaluate", "stability"],
     ... )
     >>> job.check()
     >>> environment, params = job.make_environment()
     >>> environment.read_growth(params), job.make_architecture().cell, job.make_config().discount
-    ((1, 20), 'gru', 0.9)
+    ((1, 5), 'gru', 0.9)
+    >>> job.list_changes()
+    {'discount': 0.9, 'num_mazes': (1, 5), 'num_iterations': 100}
     >>> job.to_json()["stages"]
     ['evaluate', 'stability']
     """
@@ -67,8 +63,10 @@ class Job:
     budget: int = BUDGET
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
     stages: Sequence[str] = DEFAULT_STAGES
+    variant: str = ""
 
     def __post_init__(self):
+        check_variant(self.variant)
         check_file_name("id", self.id)
         object.__setattr__(self, "network", architectures.find_name(self.network))
         object.__setattr__(self, "stages", tuple(self.stages))
@@ -79,7 +77,8 @@ class Job:
         check_whole("budget", self.budget, 1, LONGEST)
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
-        object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))
+        changes = tuple(sorted((name, _freeze(value)) for name, value in pairs))
+        object.__setattr__(self, "changes", changes)
 
     def check(self) -> None:
         """Raise if it cannot be trained, evaluated or certified, before anything runs.
@@ -87,34 +86,47 @@ class Job:
         What others have made can be read all the same, by one who has not their cells.
         """
         _ = cell_registry[self.cell]
-        environment, _ = self.make_environment()
+        (environment, _), network, config = self._set_up()
         for name in self.stages:
             if not stages[name].supports(environment):
                 remedy = f"the environment of {self.preset!r} does not support it; leave it out"
                 raise InvalidOptionError("stages", name, remedy)
-        num_seeds = len(self.seeds)
-        check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
+        check_training(environment, network, config, len(self.seeds))
 
     @property
     def model(self) -> str:
         """What its agents are, by network and cell."""
         return name_model(self.network, self.cell)
 
+    @property
+    def arm(self) -> tuple[str, str, str, str]:
+        """What its agents are counted with: preset, network, cell and variant."""
+        return self.preset, self.network, self.cell, self.variant
+
+    def list_changes(self) -> dict[str, Any]:
+        """All that differs from the preset, its number of iterations included."""
+        usual = get_preset(self.preset).config.num_iterations
+        shorter = {} if self.num_iterations == usual else {"num_iterations": self.num_iterations}
+        return {**dict(self.changes), **shorter}
+
     def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the job trains on, and its parameters."""
-        return get_preset(self.preset).make_environment()
+        return self._set_up().env
 
     def make_architecture(self) -> Architecture:
         """The network that the job trains."""
-        return make_architecture(self.network, cell=self.cell)
+        return self._set_up().network
 
     def make_config(self) -> PPOConfig:
         """The numbers that the job trains with."""
+        return self._set_up().config
+
+    def _set_up(self) -> Setup:
         changes = dict(self.changes)
         if "num_iterations" in changes:
             raise InvalidOptionError("changes", changes, "num_iterations has a key of its own")
         changes["num_iterations"] = self.num_iterations
-        return change_config(get_preset(self.preset).config, changes)
+        return get_preset(self.preset).set_up(self.cell, changes, self.network)
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON has it."""
@@ -122,7 +134,7 @@ class Job:
         return fields | {
             "seeds": list(self.seeds),
             "lengths": list(self.lengths),
-            "changes": dict(self.changes),
+            "changes": {name: _thaw(value) for name, value in dict(self.changes).items()},
             "stages": list(self.stages),
         }
 
@@ -151,23 +163,24 @@ class Study:
         object.__setattr__(self, "jobs", tuple(self.jobs))
         if not self.jobs:
             raise InvalidOptionError("trainings", [], "a study needs one or more")
-        agents = Counter(
-            (name_job(job.preset, job.network, job.cell), seed)
-            for job in self.jobs
-            for seed in job.seeds
-        )
-        (training, seed), number = agents.most_common(1)[0]
+        agents = Counter((job.arm, seed) for job in self.jobs for seed in job.seeds)
+        (arm, seed), number = agents.most_common(1)[0]
         if number > 1:
-            raise InvalidOptionError("trainings", training, f"seed {seed} is given {number} times")
+            remedy = f"seed {seed} is given {number} times; name a variant to train it in two ways"
+            raise InvalidOptionError("trainings", name_job(*arm), remedy)
         id, number = Counter(job.id for job in self.jobs).most_common(1)[0]
         if number > 1:
             remedy = "several jobs would have this name; give all seeds in one training"
             raise InvalidOptionError("trainings", id, remedy)
 
     def check(self) -> None:
-        """Raise if one of its jobs cannot be done."""
+        """Raise if one of its jobs cannot be done, or if its arms cannot be told apart."""
         for job in self.jobs:
             job.check()
+        if all(job.variant for job in self.jobs):
+            remedy = "figures and claims are about the main arm; leave it out of one training"
+            raise InvalidOptionError("variant", self.jobs[0].variant, remedy)
+        _check_arms(self.jobs)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `study.json` has it."""
@@ -181,36 +194,35 @@ class Study:
         return Study(found["name"], found["profile"], found["note"], jobs)
 
 
-def check_file_name(option: str, name: Any) -> None:
-    """Raise unless a name can be that of a file in a directory of ours, and in no other.
-
-    Plans may come from others, and their names become parts of paths.
-    """
-    harmless = (
-        isinstance(name, str)
-        and name.isprintable()  # which rules out NUL, line breaks and what is no UTF-8
-        and not set(name) & set("/\\")
-        and not name.startswith(".")
-        and 0 < len(name.encode()) <= LONGEST_NAME
-    )
-    if not harmless:
-        remedy = (
-            f"files are named after it; use 1 to {LONGEST_NAME} letters, digits and marks, none of "
-            "them a slash or backslash, and no dot at the start"
-        )
-        raise InvalidOptionError(option, name, remedy)
-
-
-def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
-    """A job's id, such as preset-gru; with seeds if there are other jobs for others."""
-    batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
-    return f"{preset}-{name_model(network, cell)}{batch}"
+def _check_arms(jobs: Sequence[Job]) -> None:
+    """Raise if agents of one arm are trained in two ways, or those of two arms in the same one."""
+    arms: dict[tuple[str, ...], dict[str, Any]] = {}
+    for job in jobs:
+        variants = arms.setdefault(job.arm[:-1], {})
+        changes = variants.setdefault(job.variant, job.list_changes())
+        if changes != job.list_changes():
+            remedy = (
+                f"it has changes {changes} and {job.list_changes()}; name one of them a variant"
+            )
+            raise InvalidOptionError("trainings", name_job(*job.arm), remedy)
+        same = [name for name, it in variants.items() if it == changes and name != job.variant]
+        if same:
+            first, second = sorted((same[0], job.variant))
+            other = f"the variant {first!r}" if first else "the main arm"
+            remedy = f"{other} has the same changes, so its agents would be the same; leave one out"
+            raise InvalidOptionError("variant", second, remedy)
 
 
-def name_model(network: str, cell: str) -> str:
-    """The cell's name in the plain network, and another network's where it has its own cell."""
-    own = network in architectures and architectures[network].cell == cell
-    return cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
+def _freeze(value: Any) -> Any:
+    """Lists and tables, as TOML and JSON have them, as tuples, so that a job can be compared."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, _freeze(it)) for name, it in value.items()))
+    return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
+
+
+def _thaw(value: Any) -> Any:
+    """Tuples as lists, which JSON has."""
+    return list(map(_thaw, value)) if isinstance(value, tuple) else value
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:

@@ -11,7 +11,8 @@ from remanence.certificates import BUDGET
 from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
-from remanence.study._plan import DEFAULT_STAGES, Job, Study, name_job
+from remanence.study._names import name_job
+from remanence.study._plan import DEFAULT_STAGES, Job, Study
 from remanence.study._stages import stages
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
@@ -29,6 +30,7 @@ _TRAINING_KEYS = (
     "lengths",
     "budget",
     "changes",
+    "variant",
     "stages",
 )
 
@@ -105,21 +107,23 @@ def _make_study(found: Mapping[str, Any]) -> Study:
 def _list_jobs(
     training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str] | None
 ) -> Iterator[Job]:
-    optional = ("network", "seeds_per_job", "lengths", "budget", "changes", "stages")
+    needed = ("presets", "cells", "seeds", "num_iterations")
+    optional = tuple(key for key in _TRAINING_KEYS if key not in needed)
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", max(1, len(seeds)))
     check_whole("seeds_per_job", size, 1)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
+    variant = training.get("variant", "")
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
         chosen = training.get("stages", asked)
         for cell in training["cells"]:
             for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
-                id = name_job(preset, network, cell, batch if size < len(seeds) else None)
+                named = batch if size < len(seeds) else None
                 yield Job(
-                    id=id,
+                    id=name_job(preset, network, cell, variant, named),
                     preset=preset,
                     network=network,
                     cell=cell,
@@ -127,8 +131,9 @@ def _list_jobs(
                     num_iterations=training["num_iterations"],
                     lengths=lengths,
                     budget=training.get("budget", BUDGET),
-                    changes=training.get("changes", {}),
+                    changes=_read_changes(training.get("changes", {})),
                     stages=_choose_stages(preset) if chosen is None else chosen,
+                    variant=variant,
                 )
 
 
@@ -148,6 +153,11 @@ def _read_seeds(given: Any) -> list[int]:
         remedy = f"the first must not exceed the last, and at most {MOST_SEEDS:,} are possible"
         raise InvalidOptionError("seeds", given, remedy)
     return list(range(given["first"], given["last"] + 1))
+
+
+def _read_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by name; TOML has no null, so "none" stands for it, as on the command line."""
+    return {name: None if value == "none" else value for name, value in given.items()}
 
 
 def _read_lengths(given: Any) -> list[int]:
@@ -204,9 +214,10 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "profile": (_is_name, "give a name"),
     "note": (_is_name, "give a sentence"),
     "network": (_is_name, "give a name"),
+    "variant": (_is_name, "give a name"),
     "presets": (_lists_names, "give a list of names"),
     "cells": (_lists_names, "give a list of names"),
     "trainings": (_is_list, "give a list"),
-    "changes": (_is_table, "give a table of PPO's numbers"),
+    "changes": (_is_table, "give a table of options, such as { discount = 0.9, length = [1, 5] }"),
     "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
 }
