@@ -1,6 +1,6 @@
 """Tables as earlier versions of remanence wrote them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,10 @@ from remanence.study._rows import Columns
 
 # A study labelled all rows of its tables; now a run knows what it is.
 _LABELS = ("preset", "network", "cell")
-_EPISODE = ("seed", "cue", "return", "num_steps", "end")
+# Decisions were not counted.
+_COUNTS = ("num_right", "num_decisions")
+_SHARES = ("share_right", "share_low", "share_high", "num_decisions", "timeouts")
+_EPISODE = ("seed", "cue", "return", "num_steps", "end", *_COUNTS)
 _SPANS = ("solved_span", "optimal_span")
 # What used to stand for an unknown number, or word.
 _CODES = {int: -1, str: ""}
@@ -32,6 +35,10 @@ def list_older_tables(study: Path, id: str) -> dict[str, Path]:
 def modernize(table: str, columns: Mapping[str, np.ndarray]) -> Columns:
     """A table with the columns and the nulls that the present version gives it."""
     found = {name: column for name, column in columns.items() if name not in _LABELS}
+    if table.endswith("evaluations"):
+        found = _complete(found, _COUNTS, np.ma.masked_all(_count(found), int))
+    if table.endswith("outcomes"):
+        found = _complete(found, _SHARES, np.full(_count(found), np.nan))
     if table == "evaluations":
         found = {"seed" if name == "agent" else name: it for name, it in found.items()}
         found.pop("stability", None)
@@ -53,6 +60,15 @@ def is_exact(evaluations: Columns) -> bool:
     names = [name for name in evaluations if name not in _EPISODE or name in ("seed", "cue")]
     groups = np.stack([evaluations[name] for name in names], axis=1)
     return len(np.unique(groups, axis=0)) == len(groups)
+
+
+def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> Columns:
+    """The columns, and those of which an earlier version knew nothing."""
+    return {**columns, **{name: nothing for name in names if name not in columns}}
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
 
 
 def _read_spans(codes: np.ndarray) -> np.ndarray:
