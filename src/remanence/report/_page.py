@@ -72,7 +72,8 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     findings = judge_claims(experiment.claims, tables)
     summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
     report = WrittenReport(path, findings, (*records.problems, *failed), summary)
-    write_text(path, _render(experiment, records, report, pictures))
+    title = experiment.entitle(tables)
+    write_text(path, _render(experiment, title, records, report, pictures))
     if findings:
         write_text(path.parent / "claims.md", list_claims(experiment.claims, findings))
     return report
@@ -91,6 +92,7 @@ def list_claims(claims: Mapping[str, Claim], findings: Mapping[str, Finding]) ->
 
 def _render(
     experiment: Experiment,
+    title: str,
     records: Records,
     report: WrittenReport,
     pictures: Sequence[Picture],
@@ -106,6 +108,7 @@ def _render(
     jobs = [_describe_job(records, job, experiment.looks) for job in records.jobs]
     return environment.get_template("report.html.j2").render(
         experiment=experiment,
+        title=title,
         summary=report.summary,
         plan=_complete(records.description),
         jobs=jobs,

@@ -26,9 +26,14 @@ from remanence.training import RunDirectory
 
 # The columns of each table, and NumPy's letters for what may be in them.
 WHOLE, NUMBER, WORD = "iu", "iuf", "OUT"
+OUTCOMES = {"seed": WHOLE, "return": NUMBER, "outcome": WORD}
+DECISIONS = dict.fromkeys(("seed", "first", "last", "num_right", "num_decisions"), WHOLE)
 NEEDED = {
     "evaluations": {"seed": WHOLE, "return": NUMBER, "end": WORD},
-    "outcomes": {"seed": WHOLE, "return": NUMBER, "outcome": WORD},
+    "outcomes": OUTCOMES,
+    "sampled_outcomes": OUTCOMES,
+    "decisions": DECISIONS,
+    "sampled_decisions": DECISIONS,
     "stability": {"seed": WHOLE, "vaa": NUMBER, "vaa_limit": NUMBER, "stability": WORD},
     "orbits": {"seed": WHOLE, "cue": WHOLE, "step": WHOLE, "unit": WHOLE, "state": NUMBER},
     "certificates": {
@@ -95,12 +100,17 @@ def read_records(path: str | Path) -> Records:
         run.read_description() if run.exists else StudyDirectory(path).read_description(),
         entries,
         {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
-        tables={name: _read_all(path, entries, name, problems) for name in NEEDED},
+        tables={name: _read_all(path, entries, name, problems) for name in _list_names(entries)},
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
         growth=_find_growth(entries),
         levels=next((it for entry in entries if (it := entry.about["levels"])), {}),
     )
+
+
+def _list_names(entries: Sequence[RunEntry]) -> list[str]:
+    """The tables that every study may have, and those that only stages of this one make."""
+    return list(dict.fromkeys([*NEEDED, *(name for entry in entries for name in entry.tables)]))
 
 
 def _find_growth(entries: Sequence[RunEntry]) -> GrowthWords:
@@ -131,7 +141,7 @@ def _read_all(path: Path, entries: Sequence[RunEntry], table: str, problems: lis
         if table == "curves" and not np.all(part["finished"]):
             problems.append(f"{entry.id}: the training has not come to its end.")
     if not parts:
-        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table], "finished"}}
+        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED.get(table, ()), "finished"}}
     names = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -142,7 +152,7 @@ def _is_there(entry: RunEntry, table: str) -> bool:
 
 def _find_absent(entry: RunEntry) -> list[str]:
     # Orbits are kept for figures alone, and older runs do not have them.
-    wanted = [table for table in entry.tables if table in NEEDED and table != "orbits"]
+    wanted = [table for table in entry.tables if table != "orbits"]
     absent = [table for table in wanted if not _is_there(entry, table)]
     return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
 
@@ -152,7 +162,7 @@ def _read_part(entry: RunEntry, table: str) -> Columns:
         file, columns = entry.run.curves_path, read_table(entry.run.curves_path)
     else:
         file, columns = entry.records.table_path(table), entry.records.read(table)
-    for name, kinds in NEEDED[table].items():
+    for name, kinds in NEEDED.get(table, {"seed": WHOLE}).items():
         if name not in columns:
             raise StoreError(file, f"has no column {name!r}", "make it again")
         if columns[name].dtype.kind not in kinds:

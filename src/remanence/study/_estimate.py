@@ -102,7 +102,7 @@ class _Pace:
 
 
 def _find_cost(job: Job) -> Cost:
-    return get_preset(job.preset).find_cost(job.network)
+    return get_preset(job.preset).find_cost(job.network, job.cell)
 
 
 def _foresee_bytes(job: Job) -> float:

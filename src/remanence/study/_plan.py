@@ -19,6 +19,7 @@ from remanence.training import (
     change_config,
     check_training,
     get_preset,
+    presets,
 )
 
 PLAIN_NETWORK = "small"
@@ -97,7 +98,7 @@ class Job:
     @property
     def model(self) -> str:
         """What its agents are, by network and cell."""
-        return name_model(self.network, self.cell)
+        return name_model(self.preset, self.network, self.cell)
 
     def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the job trains on, and its parameters."""
@@ -202,13 +203,17 @@ def check_file_name(option: str, name: Any) -> None:
 def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
     """A job's id, such as preset-gru; with seeds if there are other jobs for others."""
     batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
-    return f"{preset}-{name_model(network, cell)}{batch}"
+    return f"{preset}-{name_model(preset, network, cell)}{batch}"
 
 
-def name_model(network: str, cell: str) -> str:
-    """The cell's name in the plain network, and another network's where it has its own cell."""
+def name_model(preset: str, network: str, cell: str) -> str:
+    """The cell's name in the preset's network, and another network's where it has its own cell.
+
+    A preset that only its author has is taken to be one of small networks.
+    """
+    plain = presets[preset].architecture if preset in presets else PLAIN_NETWORK
     own = network in architectures and architectures[network].cell == cell
-    return cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
+    return cell if network == plain else network if own else f"{network}-{cell}"
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:

@@ -31,7 +31,8 @@ class Cost:
 class Preset:
     """A training by name: which environment, which network, which numbers.
 
-    `costs` are by the name of a network, as far as somebody has measured them.
+    `costs` are by the name of a network, or by those of a network and a cell where cells differ, as
+    far as somebody has measured them.
 
     >>> from remanence import training
     >>> costs = {"small": training.Cost(seconds_per_iteration=0.5)}
@@ -39,7 +40,7 @@ class Preset:
     >>> environment, params = preset.make_environment(time_limit_factor=None)
     >>> environment.read_growth(params), environment.time_limit(params)
     ((1, 3), None)
-    >>> preset.find_cost("small").seconds_per_iteration
+    >>> preset.find_cost("small", "gru").seconds_per_iteration
     0.5
     """
 
@@ -47,15 +48,15 @@ class Preset:
     environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     architecture: str = "small"
     config: PPOConfig = dataclasses.field(default_factory=PPOConfig)
-    costs: Mapping[str, Cost] = dataclasses.field(default_factory=dict)
+    costs: Mapping[str | tuple[str, str], Cost] = dataclasses.field(default_factory=dict)
 
     def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment and its parameters, with any of its options changed."""
         return envs.make(self.environment, **{**self.environment_options, **changes})
 
-    def find_cost(self, network: str) -> Cost:
-        """What a network costs; one that nobody has measured is taken for a small one."""
-        return self.costs.get(network, Cost())
+    def find_cost(self, network: str, cell: str) -> Cost:
+        """What a network with that cell costs; one that was not measured counts as a small one."""
+        return self.costs.get((network, cell)) or self.costs.get(network, Cost())
 
 
 presets: Registry[Preset] = Registry("preset")
