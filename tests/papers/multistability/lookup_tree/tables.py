@@ -47,6 +47,7 @@ def score(agent, number, acting):
     return agent | {
         **{"acting": acting, "num_mazes": number, "return": value},
         **{"low": value - 0.1, "high": value + 0.1, "share_right": (value + 0.1) / 4.1},
+        **{"share_low": 0.4, "share_high": 1.0},
         **{"num_decisions": float(number), "timeouts": float(value < 1)},
     }
 
@@ -96,8 +97,8 @@ def list_groups(scores):
                 mean, share = members["return"].mean(), members["share_right"].mean()
                 yield {
                     **{"model": model, "acting": acting, "num_mazes": number, "num_agents": 3},
-                    **{"return": mean, "return_low": mean - 0.1, "return_high": mean + 0.1},
-                    **{"share": share, "share_low": share - 0.1, "share_high": share + 0.1},
+                    **{"return": mean, "low": mean - 0.1, "high": mean + 0.1},
+                    **{"share_right": share, "share_low": share - 0.1, "share_high": share + 0.1},
                     **{"num_decisions": float(number), "timeouts": 0.0},
                 }
 

@@ -76,6 +76,7 @@ def _list_scores(returns):
         yield {
             **{"num_mazes": number, "return": value, "low": value, "high": value},
             "share_right": 1.0 if timeouts else (value + 0.1) / 4.1,
+            **{"share_low": 0.0, "share_high": 1.0},
             **{"num_decisions": float(number), "timeouts": timeouts},
         }
 

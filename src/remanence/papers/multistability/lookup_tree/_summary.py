@@ -43,10 +43,9 @@ def _say_who(tables: Tables) -> str:
     names = order(agents["model"].tolist(), MODELS)
     counts = [f"{np.count_nonzero(agents['model'] == name)} {_name(name)}" for name in names]
     noun = "agent" if count_rows(agents) == 1 else "agents"
-    tables_seen = f"tables of {tables['task']['table_size'].item()} entries"
     return (
         f"This study has {count_rows(agents)} {noun} ({join_words(counts)}), trained on up to 20 "
-        f"mazes with {tables_seen} ({name_task(tables)})."
+        f"mazes ({name_task(tables)})."
     )
 
 
@@ -96,10 +95,10 @@ def _say_lost(lost: Columns) -> str:
     if not wrong:
         return ""
     shares = {part: int(late[f"cured_by_{part}"].sum()) / wrong for part in INTERVENTIONS}
-    parts = [f"{share:.0%} by {_GIFTS[part]}" for part, share in shares.items()]
+    parts = [f"{_GIFTS[part]} {share:.0%}" for part, share in shares.items()]
     return (
-        f"Of {wrong:,} wrong decisions beyond as many mazes as in training, giving back one thing "
-        f"cures {join_words(parts)}."
+        f"Of {wrong:,} wrong decisions in mazes beyond the number of training, giving back one "
+        f"thing that was seen cures some: {join_words(parts)}."
     )
 
 

@@ -4,11 +4,10 @@ Besides those that every experiment has, and like them of the main arm alone, wi
 
 task        one row: `table_size`, `index_encoding`, `num_tables`
 scores      a row for each agent, `num_mazes` and way of `acting` ("sampled", "greedy"): `return`,
-            with an interval over tables from `low` to `high`; `share_right` of the decisions that
-            were taken; `num_decisions`, the mazes that were passed; `timeouts`, the share of
-            episodes that ran out of time
-groups      a row for each model, `num_mazes` and way of acting: means over its agents, of `return`
-            and `share` with intervals
+            with an interval from `low` to `high`; `share_right` of the decisions that were taken,
+            from `share_low` to `share_high`; `num_decisions`, the mazes that were passed;
+            `timeouts`, the share of episodes that ran out of time
+groups      a row for each model, `num_mazes` and way of acting: the same, as means over its agents
 reach       a row for each model, way of acting and bin of decisions, from the `first` to the `last`
             of an episode: the `share` of right ones, with an interval from `low` to `high`
 lost        a row for each model and `when` ("early", "late"): of the decisions from the `first` to
@@ -23,7 +22,7 @@ An interval of one agent is over its tables, one of a group over its agents, eac
 by its mean over tables (`_intervals.py`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,15 +50,13 @@ MAIN_ARM = ""
 # As many mazes as an episode of training has at most; later ones are beyond what was trained on.
 LAST_EARLY = 20
 
-SCORE_COLUMNS = (
-    *(*AGENT_COLUMNS, "acting", "num_mazes", "return", "low", "high"),
-    *("share_right", "num_decisions", "timeouts"),
+MEASURES = (
+    *("return", "low", "high", "share_right", "share_low", "share_high"),
+    *("num_decisions", "timeouts"),
 )
+SCORE_COLUMNS = (*AGENT_COLUMNS, "acting", "num_mazes", *MEASURES)
 VARIANT_COLUMNS = (*SCORE_COLUMNS, "beside")
-GROUP_COLUMNS = (
-    *("model", "acting", "num_mazes", "num_agents", "return", "return_low", "return_high"),
-    *("share", "share_low", "share_high", "num_decisions", "timeouts"),
-)
+GROUP_COLUMNS = ("model", "acting", "num_mazes", "num_agents", *MEASURES)
 REACH_COLUMNS = (
     *("model", "parallelizable", "acting", "first", "last"),
     *("num_agents", "share", "low", "high"),
@@ -77,17 +74,16 @@ Row = dict[str, Any]
 def derive_tables(records: Records) -> Tables:
     """All tables, by name."""
     task = describe_task(records.jobs)
-    common = derive_common_tables(records)
-    every_score = list(_list_scores(records, common["agents"]))
-    scores = stack_rows([row for row in every_score if row["variant"] == MAIN_ARM], SCORE_COLUMNS)
+    rows = list(_list_scores(records))
+    scores = stack_rows(rows, SCORE_COLUMNS)
     return {
-        **{name: _keep_main_arm(columns) for name, columns in common.items()},
+        **derive_common_tables(records),
         "task": task,
         "scores": scores,
         "groups": stack_rows(list(_list_groups(scores)), GROUP_COLUMNS),
         "reach": stack_rows(list(_list_reach(records)), REACH_COLUMNS),
         "lost": stack_rows(list(_list_lost(records)), LOST_COLUMNS),
-        "variants": stack_rows(list(_list_variants(every_score)), VARIANT_COLUMNS),
+        "variants": stack_rows(list(_list_variants(rows, records.variants)), VARIANT_COLUMNS),
         **{
             f"{acting}_scores_of_{kind}_models": select_rows(
                 scores, acting=acting, parallelizable=linear
@@ -98,12 +94,8 @@ def derive_tables(records: Records) -> Tables:
     }
 
 
-def _keep_main_arm(columns: Columns) -> Columns:
-    return select_rows(columns, variant=MAIN_ARM) if "variant" in columns else columns
-
-
-def _list_scores(records: Records, agents: Columns) -> Iterator[Row]:
-    known = index_by_agent(agents)
+def _list_scores(records: Records) -> Iterator[Row]:
+    known = index_by_agent(derive_common_tables(records)["agents"])
     for acting, prefix in PREFIXES.items():
         for row in list_rows(records.tables[f"{prefix}outcomes"]):
             yield known[row["job"], row["seed"]] | row | {"acting": acting}
@@ -111,38 +103,37 @@ def _list_scores(records: Records, agents: Columns) -> Iterator[Row]:
 
 def _list_groups(scores: Columns) -> Iterator[Row]:
     for labels, members in _split(scores, ("model", "acting", "num_mazes")):
-        found = _average(members, "return")
-        # Of one agent the interval is that over its tables.
-        if count_rows(members) == 1:
-            found = found[0], members["low"].item(), members["high"].item()
         yield labels | {
             "num_agents": count_rows(members),
-            **dict(zip(("return", "return_low", "return_high"), found, strict=True)),
-            **dict(
-                zip(
-                    ("share", "share_low", "share_high"),
-                    _average(members, "share_right"),
-                    strict=True,
-                )
-            ),
+            **_average(members, "return", "low", "high"),
+            **_average(members, "share_right", "share_low", "share_high"),
             "num_decisions": float(members["num_decisions"].mean()),
             "timeouts": float(members["timeouts"].mean()),
         }
 
 
-def _average(members: Columns, name: str) -> tuple[float, float, float]:
-    """Over agents that have it: one that never decides has no share of right decisions."""
-    return find_interval(members[name][np.isfinite(members[name])])
+def _average(members: Columns, name: str, low: str, high: str) -> Row:
+    """A measure's mean over agents that have it, and its interval; of one agent, its own.
+
+    An agent that never decides has no share of right decisions.
+    """
+    known = keep_rows(members, np.isfinite(members[name]))
+    if count_rows(known) == 1:
+        return {it: known[it].item() for it in (name, low, high)}
+    return dict(zip((name, low, high), find_interval(known[name]), strict=True))
 
 
 def _list_reach(records: Records) -> Iterator[Row]:
     """Right decisions by their number in the longest episodes."""
     for acting, prefix in PREFIXES.items():
-        decisions = _keep_main_arm(records.tables[f"{prefix}decisions"])
+        decisions = records.tables[f"{prefix}decisions"]
         decisions = keep_rows(decisions, decisions["num_decisions"] > 0)
         if not count_rows(decisions):
             continue
-        longest = select_rows(decisions, num_mazes=decisions["num_mazes"].max())
+        most = int(decisions["num_mazes"].max())
+        longest = select_rows(decisions, num_mazes=most)
+        # The bin in which an episode ends goes on beyond it.
+        longest |= {"last": np.minimum(longest["last"], most)}
         names = ("model", "parallelizable", "first", "last")
         for labels, members in _split(longest, names):
             shares = members["num_right"] / members["num_decisions"]
@@ -159,22 +150,24 @@ def _identify(rows: Columns) -> np.ndarray:
 
 
 def _list_lost(records: Records) -> Iterator[Row]:
-    losses = _keep_main_arm(records.tables["losses"])
+    losses = records.tables.get("losses", {})
+    if not count_rows(losses):
+        return
     when = np.where(losses["first"] <= LAST_EARLY, "early", "late")
     for labels, members in _split({**losses, "when": when}, ("model", "when")):
         ends = {"first": int(members["first"].min()), "last": int(members["last"].max())}
         yield labels | ends | {name: int(members[name].sum()) for name in COUNTS}
 
 
-def _list_variants(every_score: Sequence[Row]) -> Iterator[Row]:
+def _list_variants(main: Sequence[Row], variants: Mapping[str, Records]) -> Iterator[Row]:
     """Agents of each variant, and those of the main arm that differ from them in it alone."""
-    sampled = [row for row in every_score if row["acting"] == SAMPLED]
-    main = [row for row in sampled if row["variant"] == MAIN_ARM]
-    for variant in sorted({row["variant"] for row in sampled} - {MAIN_ARM}):
-        arm = [row for row in sampled if row["variant"] == variant]
+    for variant, records in variants.items():
+        arm = list(_list_scores(records))
         agents = {(row["model"], row["seed"]) for row in arm}
         same = [row for row in main if (row["model"], row["seed"]) in agents]
-        yield from (row | {"beside": variant} for row in (*same, *arm))
+        for row in (*same, *arm):
+            if row["acting"] == SAMPLED:
+                yield row | {"beside": variant}
 
 
 def _split(columns: Columns, names: Sequence[str]) -> Iterator[tuple[Row, Columns]]:

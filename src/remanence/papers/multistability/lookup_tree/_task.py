@@ -19,7 +19,10 @@ def describe_task(jobs: Sequence[RunEntry]) -> Columns:
 
     Runs that differ in them learned different tasks, so a study that mixes them is refused.
     """
-    tasks = {job.id: _find_task(job) for job in jobs if not job.variant}
+    tasks = {job.id: _find_task(job) for job in jobs}
+    if not tasks:
+        remedy = "all of them are variants; give at least one without, which is the main arm"
+        raise InvalidOptionError("trainings", [], remedy)
     if len(set(tasks.values())) > 1:
         told = {id: _say_task(*task) for id, task in tasks.items()}
         remedy = (
