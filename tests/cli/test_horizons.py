@@ -11,7 +11,8 @@ import pytest
 
 from remanence import envs
 from remanence.cli import main
-from remanence.cli._evaluate import choose_columns, parse_lengths
+from remanence.cli._evaluate import parse_lengths
+from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, read_origin
 from remanence.store import load_arrays, read_table, save_arrays

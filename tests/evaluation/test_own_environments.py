@@ -84,7 +84,8 @@ def test_without_cues_episodes_are_drawn():
         evaluate(agent, hide("start_with"), [4])
     env = hide("cue_observations")
     episodes = evaluate(agent, env, [4], num_episodes=20, seed=3).episodes
-    assert list(episodes) == ["agent", "delay", "return", "num_steps", "end"]
+    counts = ["num_right", "num_decisions"]
+    assert list(episodes) == ["agent", "delay", "return", "num_steps", "end", *counts]
     assert set(episodes["end"]) == {"right", "wrong"}
     key = jax.random.fold_in(derive_key(jax.random.key(3), "evaluation"), 4)
     params = COPY.grow(env[1], 4)

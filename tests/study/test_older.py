@@ -39,6 +39,16 @@ def test_unknown_is_null_in_tables_of_either_age():
     assert not (np.ma.compressed(found["merge"]) < 0).any()
 
 
+def test_what_an_earlier_version_did_not_count_is_null():
+    evaluations = load_results(OLDER / "study", "evaluations").fetchnumpy()
+    for name in ("num_right", "num_decisions"):
+        assert np.ma.getmaskarray(evaluations[name]).all()
+    outcomes = load_results(OLDER / "study", "outcomes").fetchnumpy()
+    assert np.ma.getmaskarray(outcomes["share_right"]).all()
+    timed_out = outcomes["outcome"] == "timeout"
+    np.testing.assert_array_equal(outcomes["timeouts"] > 0, timed_out)
+
+
 def test_an_older_run_is_read_as_a_new_one(tmp_path):
     outcomes = load_results(OLDER / "run", "outcomes").fetchnumpy()
     assert set(outcomes["seed"]) == {1, 2, 3}

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence.cli._command import Command
-from remanence.cli._evaluate import choose_columns
+from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.study import RunEntry, list_entries
 

@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tyro
 from rich.console import Console
-from rich.table import Table
 
 from remanence.cli._agents import open_agents
 from remanence.cli._command import Command
+from remanence.cli._evaluation_tables import tabulate_decisions, tabulate_returns
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
@@ -20,7 +19,10 @@ from remanence.evaluation import Evaluation
 from remanence.study import AgentGroup, evaluate_agents, measure_agents, stages
 from remanence.training import keep_compiled_programs
 
-MOST_COLUMNS = 7
+_DECISIONS = """\
+Of decisions: the share that is right among those taken, with its interval; how
+many an episode takes, a mean; the share of episodes that run out of time.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +32,10 @@ class Evaluate(Command):
     Writes into the run: evaluations.parquet (every episode), outcomes.parquet (a row for each agent
     and length), stability.parquet and orbits.parquet (what kind of memory it is) and evaluation.png
     (return against length, a line for each seed). In a LookupTreeMaze it is the number of mazes
-    that grows, and in an environment of your own what it says. Greedy episodes of a T-maze are
-    exact and fast-forwarded: a million steps cost no more than a few hundred.
+    that grows, and in an environment of your own what it says. Where an episode has more than one
+    decision, decisions.parquet tells how many are right against how many were taken before. Greedy
+    episodes of a T-maze are exact and fast-forwarded: a million steps cost no more than a few
+    hundred.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """
@@ -75,7 +79,10 @@ class Evaluate(Command):
         if self.json:
             print(json.dumps(_to_json(evaluation, stability, out), allow_nan=False))
             return
-        console.print(_tabulate(evaluation, stability))
+        console.print(tabulate_returns(evaluation, stability))
+        if evaluation.decides_often:
+            console.print()
+            console.print(tabulate_decisions(evaluation))
         console.print(_explain(evaluation, group, self.sampled), highlight=False, soft_wrap=False)
 
 
@@ -109,45 +116,12 @@ def _label(environment: AbstractEnvironment) -> str:
 
 
 def _to_json(evaluation: Evaluation, stability: dict[int, str], out: Path) -> dict:
-    summary = {name: column.tolist() for name, column in evaluation.summarize().items()}
+    summary = {
+        # JSON has no NaN.
+        name: [None if value != value else value for value in column.tolist()]
+        for name, column in evaluation.summarize().items()
+    }
     return {"out": str(out), "exact": evaluation.exact, "stability": stability, "summary": summary}
-
-
-def _tabulate(evaluation: Evaluation, stability: dict[int, str]) -> Table:
-    summary = evaluation.summarize()
-    shown = choose_columns(np.unique(summary[evaluation.axis]))
-    table = Table(box=None, pad_edge=False)
-    table.add_column("seed", justify="right")
-    if any(stability.values()):
-        table.add_column("stability")
-    for length in shown:
-        table.add_column(f"{length:,}", justify="right")
-    for seed, kind in stability.items():
-        mine = summary["agent"] == seed
-        cells = [_show(evaluation, summary, mine, length) for length in shown]
-        table.add_row(str(seed), *([kind] if any(stability.values()) else []), *cells)
-    return table
-
-
-def choose_columns(lengths: np.ndarray) -> list[int]:
-    """Of many lengths the ones nearest to powers of ten, else some spread over them."""
-    if len(lengths) <= MOST_COLUMNS:
-        return lengths.tolist()
-    spread = np.geomspace(lengths[0], lengths[-1], MOST_COLUMNS)
-    decades = 10.0 ** np.arange(np.ceil(np.log10(lengths[0])), np.log10(lengths[-1]) + 1e-9)
-    wanted = decades if 2 < len(decades) <= MOST_COLUMNS else spread
-    nearest = [int(lengths[np.argmin(np.abs(np.log(lengths / goal)))]) for goal in wanted]
-    return list(dict.fromkeys(nearest))
-
-
-def _show(
-    evaluation: Evaluation, summary: dict[str, np.ndarray], mine: np.ndarray, length: int
-) -> str:
-    (row,) = np.flatnonzero(mine & (summary[evaluation.axis] == length))
-    colour = {"solved": "green", "random": "yellow", "timeout": "red"}[summary["outcome"][row]]
-    number = f"{summary['return'][row]:.2f}"
-    margin = "" if evaluation.exact else f"±{summary['high'][row] - summary['return'][row]:.2f}"
-    return f"[{colour}]{number}{margin}[/{colour}]"
 
 
 def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
@@ -155,13 +129,14 @@ def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     kind = (
         "exact, and a mean over all cues"
         if evaluation.exact
-        else "the mean of all episodes, with its 95% interval"
+        else f"the mean of all episodes, with its 95% interval over {evaluation.unit}"
     )
+    more = _DECISIONS if evaluation.decides_often else ""
     levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
         f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
-        f"To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
+        f"{more}To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
         f"the curves are in {out / 'evaluation.png'}."
     )

@@ -27,7 +27,7 @@ MOST_ROWS = 60
 WIDEST = 400  # of a file, which no screen limits
 PARQUET = "parquet"
 # They number things, so that their mean says nothing.
-_LABELS = ("seed", "cue", "length", "iteration", "num_mazes", "step", "unit")
+_LABELS = ("seed", "cue", "length", "iteration", "num_mazes", "step", "unit", "first", "last")
 _WORDS = ("VARCHAR", "BOOLEAN")
 
 
@@ -36,9 +36,10 @@ class Results(Command):
     """Query the tables of a study or of a run.
 
     `summary` has a row for each training, `curves` for each seed and iteration, `outcomes` for each
-    agent and length, `evaluations` for each episode, `stability` and `certificates` for each agent,
-    `orbits` for each step of a memory. `sampled_outcomes` and `sampled_evaluations` are of agents
-    that sample their actions.
+    agent and length, `evaluations` for each episode, `decisions` for each agent, length, cue and
+    stretch of decisions, `stability` and `certificates` for each agent, `orbits` for each step of a
+    memory. `sampled_outcomes`, `sampled_evaluations` and `sampled_decisions` are of agents that
+    sample their actions.
 
     Example: remanence results studies/laptop outcomes --where "length = 100" --group-by cell
     """

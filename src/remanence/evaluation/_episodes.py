@@ -15,19 +15,24 @@ from jaxtyping import Array, Bool, Float, Int
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.envs import WRONG_DECISION, AbstractEnvironment
+from remanence.envs import NO_DECISION, RIGHT_DECISION, AbstractEnvironment
+from remanence.evaluation._decisions import space_bins
 from remanence.networks import Network
 
 STEPS_PER_CALL = 512
 
 
 class Episodes(NamedTuple):
-    """How each episode went; `flawless` says that no decision of it was wrong."""
+    """How each episode went.
+
+    `num_right` has the right decisions in each bin of `space_bins`, (episodes, bins).
+    """
 
     total_reward: np.ndarray
     num_steps: np.ndarray
     terminated: np.ndarray
-    flawless: np.ndarray
+    num_decisions: np.ndarray
+    num_right: np.ndarray
 
 
 class _Stage(eqx.Module):
@@ -37,7 +42,8 @@ class _Stage(eqx.Module):
     memory: Float[Array, "episodes state"]
     running: Bool[Array, " episodes"]
     terminated: Bool[Array, " episodes"]
-    flawless: Bool[Array, " episodes"]
+    num_decisions: Int[Array, " episodes"]
+    num_right: Int[Array, "episodes bins"]
     total: Float[Array, " episodes"]
     rounding: Float[Array, " episodes"]
     num_steps: Int[Array, " episodes"]
@@ -70,7 +76,7 @@ def run_episodes(
         stage = _advance(policy, environment, params, stage, sampled)
         if on_steps:
             on_steps(int(stage.time))
-    parts = (stage.total, stage.num_steps, stage.terminated, stage.flawless)
+    parts = (stage.total, stage.num_steps, stage.terminated, stage.num_decisions, stage.num_right)
     return Episodes(*map(np.asarray, parts))
 
 
@@ -89,17 +95,18 @@ def _begin(
     else:
         env_state = jax.vmap(environment.start_with, in_axes=(0, 0, None))(cues, keys, params)
     memory = jnp.tile(policy.initial_state()[None], (count, 1))
-    zeros = jnp.zeros(count)
+    zeros, none = jnp.zeros(count), jnp.zeros(count, jnp.int32)
     running = jnp.ones(count, bool)
     return _Stage(
         env_state=env_state,
         memory=memory,
         running=running,
         terminated=~running,
-        flawless=running,
+        num_decisions=none,
+        num_right=jnp.zeros((count, len(space_bins()[0])), jnp.int32),
         total=zeros,
         rounding=zeros,
-        num_steps=jnp.zeros(count, jnp.int32),
+        num_steps=none,
         time=jnp.zeros((), jnp.int32),
         kept=_mark(environment, env_state, memory),
         kept_until=jnp.ones((), jnp.int32),
@@ -131,7 +138,10 @@ def _step(
     logits, memory = jax.vmap(policy.step)(observation, stage.memory)
     action = jax.random.categorical(keys[0], logits) if sampled else jnp.argmax(logits, axis=-1)
     action = action.astype(jnp.int32)
-    wrong = jax.vmap(environment.judge)(stage.env_state, action) == WRONG_DECISION
+    verdict = jnp.where(
+        stage.running, jax.vmap(environment.judge)(stage.env_state, action), NO_DECISION
+    )
+    num_decisions = stage.num_decisions + (verdict != NO_DECISION).astype(jnp.int32)
     env_state, reward, terminated, truncated = jax.vmap(
         environment.advance, in_axes=(0, 0, 0, None)
     )(keys[1:], stage.env_state, action, params)
@@ -146,7 +156,8 @@ def _step(
         memory=memory,
         running=stage.running & ~terminated & ~truncated & ~stalled,
         terminated=stage.terminated | (stage.running & terminated),
-        flawless=stage.flawless & ~(stage.running & wrong),
+        num_decisions=num_decisions,
+        num_right=stage.num_right + _place(verdict == RIGHT_DECISION, num_decisions),
         total=total,
         rounding=rounding,
         num_steps=stage.num_steps + stage.running.astype(jnp.int32),
@@ -155,6 +166,16 @@ def _step(
         kept_until=jnp.where(keeps, 2 * stage.kept_until, stage.kept_until),
         key=stage.key,
     )
+
+
+def _place(right: Bool[Array, " episodes"], number: Int[Array, " episodes"]) -> Array:
+    """A one in the bin of each right decision, (episodes, bins), by its number in the episode.
+
+    Right ones alone: how many there are in all follows from their number, as bins fill in turn.
+    """
+    firsts, lasts = (jnp.asarray(edges, jnp.int32)[None] for edges in space_bins())
+    within = (firsts <= number[:, None]) & (number[:, None] <= lasts)
+    return (within & right[:, None]).astype(jnp.int32)
 
 
 def _add(total: Array, rounding: Array, reward: Array) -> tuple[Array, Array]:

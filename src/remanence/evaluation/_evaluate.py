@@ -1,6 +1,5 @@
 """Return against what grows: one agent or many, one cue after the other, value by value."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,43 +11,23 @@ from remanence._numbers import check_whole
 from remanence.certificates import ExactEvaluator, make_exact_evaluator
 from remanence.envs import AbstractEnvironment, Growth
 from remanence.errors import InvalidOptionError, MissingMethodError
+from remanence.evaluation._decisions import tabulate_decisions
 from remanence.evaluation._episodes import Episodes, run_episodes
-from remanence.evaluation._summary import Columns, summarize_episodes
+from remanence.evaluation._evaluation import Evaluation
+from remanence.evaluation._summary import Columns
 from remanence.networks import Agent, check_fits
 
 FEWEST_EPISODES = 100
 LONGEST = 100_000_000  # ten times that is still a number of 32 bits
+# Right decisions, and decisions, of an episode that has one at most.
+_DECISIONS = {"right": (1, 1), "wrong": (0, 1), "timeout": (0, 0)}
+# The columns of tables after those that say which agent, value and cue a row is of.
+_EPISODE = ("return", "num_steps", "end", "num_right", "num_decisions")
+_BIN = ("first", "last", "num_right", "num_decisions")
 
 OnProgress = Callable[[int, int], None]
 Environment = tuple[AbstractEnvironment, Any]
 Row = tuple[Any, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluation:
-    """Every episode, as columns of one table.
-
-    `agent` is the seed or name of the agent; `axis` names the column of what grows; `cue` is a row
-    of the environment's `cue_observations`, and is not there if it has none. Then `return`,
-    `num_steps` and `end`, which is "right" (no wrong decision), "wrong" or "timeout". `exact` says
-    that the episodes are all there are, and not a sample. Without a time limit a "timeout" is an
-    episode that never ends, and its `num_steps` is masked.
-
-    >>> from remanence import evaluation
-    >>> columns = {"agent": [0, 0], "delay": [5, 5], "return": [4.0, 4.0]}
-    >>> columns |= {"num_steps": [5, 5], "end": ["right", "right"]}
-    >>> episodes = {name: np.array(column) for name, column in columns.items()}
-    >>> evaluation.Evaluation(episodes, "delay", exact=True).summarize()["outcome"].tolist()
-    ['solved']
-    """
-
-    episodes: Columns
-    axis: str
-    exact: bool
-
-    def summarize(self) -> Columns:
-        """A row for each agent and length, as `summarize_episodes` has it."""
-        return summarize_episodes(self.episodes, self.axis, exact=self.exact)
 
 
 def evaluate(
@@ -83,7 +62,7 @@ def evaluate(
         check_fits(agent, environment)
     lengths = _check_lengths(growth.usual if lengths is None else lengths)
     evaluator = None if sampled else make_exact_evaluator(env, plain=plain)
-    names = ("agent", growth.name, "cue", "return", "num_steps", "end")
+    decisions = None
     if evaluator:
         if num_episodes is not None:
             remedy = "here every greedy episode is tried; leave it out, or sample actions"
@@ -93,13 +72,20 @@ def evaluate(
         if plain:
             remedy = "leave it out: this evaluation steps through everything anyway"
             raise InvalidOptionError("plain", plain, remedy)
-        rows = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
-        if environment.cue_observations() is None:
-            names = tuple(name for name in names if name != "cue")
-    columns = {
-        name: _collect(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
-    }
-    return Evaluation(columns, growth.name, evaluator is not None)
+        rows, binned = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
+        decisions = _name(binned, growth, environment, _BIN)
+    episodes = _name(rows, growth, environment, _EPISODE)
+    return Evaluation(episodes, growth.name, evaluator is not None, decisions)
+
+
+def _name(
+    rows: Sequence[Row], growth: Growth, environment: AbstractEnvironment, names: Sequence[str]
+) -> Columns:
+    """Rows as columns; those of an environment without cues have none."""
+    cue = () if environment.cue_observations() is None else ("cue",)
+    columns = zip(*rows, strict=True)
+    names = ("agent", growth.name, *cue, *names)
+    return {name: _collect(column) for name, column in zip(names, columns, strict=True)}
 
 
 def _collect(values: Sequence[Any]) -> np.ndarray:
@@ -131,7 +117,8 @@ def _run_exactly(
 ) -> list[Row]:
     rows: list[Row] = []
     for count, (name, agent) in enumerate(agents.items(), start=1):
-        rows += [(name, *episode) for episode in evaluator.run(agent, lengths)]
+        episodes = evaluator.run(agent, lengths)
+        rows += [(name, *episode, *_DECISIONS[episode.end]) for episode in episodes]
         if on_progress:
             on_progress(count, len(agents))
     return rows
@@ -145,12 +132,13 @@ def _run_samples(
     sampled: bool,
     seed: int,
     on_progress: OnProgress | None,
-) -> list[Row]:
+) -> tuple[list[Row], list[Row]]:
+    """A row for each episode, and one for each bin of decisions."""
     environment, params = env
-    cues = _balance_cues(environment, num_episodes)
+    cues = balance_cues(environment, num_episodes)
     _check_ends(environment, environment.grow(params, lengths[0]), sampled)
     key = derive_key(jax.random.key(seed), "evaluation")
-    rows: list[Row] = []
+    rows, binned = [], []
     for length in lengths:
         grown = environment.grow(params, length)
         for name, agent in agents.items():
@@ -164,18 +152,22 @@ def _run_samples(
             )
             limit = environment.time_limit(grown)
             rows += [(name, length, *row) for row in _list_rows(cues, episodes, limit)]
+            counts = tabulate_decisions(episodes.num_right, episodes.num_decisions, cues)
+            binned += [(name, length, *row) for row in counts]
             if on_progress:
                 on_progress(len(rows) // len(episodes.num_steps), len(agents) * len(lengths))
-    return rows
+    return rows, binned
 
 
 def _list_rows(cues: np.ndarray | int, episodes: Episodes, limit: int | None) -> list[Row]:
-    right = np.where(episodes.flawless, "right", "wrong")
-    ends = np.where(episodes.terminated, right, "timeout")
+    num_right = episodes.num_right.sum(axis=1)
+    flawless = num_right == episodes.num_decisions
+    ends = np.where(episodes.terminated, np.where(flawless, "right", "wrong"), "timeout")
     # An episode that repeats itself was left before its time was over, and would take all of it.
     over = zip(episodes.num_steps.tolist(), episodes.terminated.tolist(), strict=True)
     num_steps = [taken if terminated else limit for taken, terminated in over]
     columns = [episodes.total_reward.tolist(), num_steps, ends.tolist()]
+    columns += [num_right.tolist(), episodes.num_decisions.tolist()]
     if not isinstance(cues, int):
         columns = [cues.tolist(), *columns]
     return list(zip(*columns, strict=True))
@@ -198,8 +190,15 @@ def _check_ends(environment: AbstractEnvironment, params: Any, sampled: bool) ->
         raise MissingMethodError(name, "situation", need)
 
 
-def _balance_cues(environment: AbstractEnvironment, num_episodes: int | None) -> np.ndarray | int:
-    """Every cue equally often, and at least so many in all; their number if there are no cues."""
+def balance_cues(
+    environment: AbstractEnvironment, num_episodes: int | None = None
+) -> np.ndarray | int:
+    """Every cue equally often, and at least so many in all; their number if there are no cues.
+
+    >>> from remanence import envs, evaluation
+    >>> evaluation.balance_cues(envs.TMaze(), 5).tolist()
+    [0, 1, 0, 1, 0, 1]
+    """
     wanted = FEWEST_EPISODES if num_episodes is None else num_episodes
     check_whole("num_episodes", wanted, 1)
     cues = environment.cue_observations()

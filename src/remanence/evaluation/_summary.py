@@ -1,4 +1,4 @@
-"""What episodes say of an agent: its mean return with an interval, and its outcome."""
+"""What episodes say of an agent: its return and its decisions, with intervals, and its outcome."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,24 +10,37 @@ from scipy import stats
 from remanence.errors import InvalidOptionError
 
 CONFIDENCE = 0.95
+# What a summary has besides the agent and what grows.
+MEASURES = (
+    *("return", "low", "high", "share_right", "share_low", "share_high"),
+    *("num_decisions", "timeouts", "num_steps", "outcome"),
+)
 
 Columns = dict[str, np.ndarray]
 
 
 def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: bool) -> Columns:
-    """A row for each agent and value of `axis`: mean return with its interval, steps, outcome.
+    """A row for each agent and value of `axis`: return and decisions, timeouts, steps, outcome.
 
     `episodes` are columns of equal length: "agent" or "seed", `axis` (what grows), "return",
-    "num_steps" and "end"; others are ignored. The outcome is "timeout" if some episode ran out of
-    time, "solved" if all decisions were right, and else "random". The interval is Student's, at
-    95%, over episodes; where the episodes are all there are (`exact`) it is the mean itself.
+    "num_steps" and "end", and "cue", "num_right" and "num_decisions" where these are known; others
+    are ignored. `share_right` is the share of right decisions among those taken (NaN where none
+    was), `num_decisions` their mean number in an episode, `timeouts` the share of episodes that ran
+    out of time. The outcome is "timeout" if some episode did, "solved" if all decisions were right,
+    and else "random".
+
+    `low` and `high` bound the mean return, `share_low` and `share_high` the share: Student's
+    intervals, at 95%. Their unit is the cue, whose episodes are averaged first, for they are near
+    copies of each other; where there are no cues, or one, it is the episode. Where the episodes are
+    all there are (`exact`), an interval is the number itself.
 
     >>> from remanence import evaluation
     >>> episodes = {"seed": [1, 1], "delay": [5, 5], "return": [1.0, 0.0]}
     >>> episodes |= {"num_steps": [7, 7], "end": ["right", "wrong"]}
+    >>> episodes |= {"num_right": [1, 0], "num_decisions": [1, 1]}
     >>> summary = evaluation.summarize_episodes(episodes, "delay", exact=True)
-    >>> summary["return"].tolist(), summary["outcome"].tolist()
-    ([0.5], ['random'])
+    >>> summary["return"].tolist(), summary["share_right"].tolist(), summary["outcome"].tolist()
+    ([0.5], [0.5], ['random'])
     """
     who = "agent" if "agent" in episodes else "seed"
     wanted = (who, axis, "return", "num_steps", "end")
@@ -35,32 +48,73 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     if missing:
         remedy = f"there must be columns {', '.join(wanted)}"
         raise InvalidOptionError("episodes", list(episodes), remedy)
-    agents, sizes, returns, num_steps, ends = (np.ma.asanyarray(episodes[it]) for it in wanted)
+    optional = [name for name in ("cue", "num_right", "num_decisions") if name in episodes]
+    columns = {name: np.ma.asanyarray(episodes[name]) for name in (*wanted, *optional)}
     groups: dict[tuple[Any, Any], list[int]] = {}
-    for row, group in enumerate(zip(agents.tolist(), sizes.tolist(), strict=True)):
+    pairs = zip(columns[who].tolist(), columns[axis].tolist(), strict=True)
+    for row, group in enumerate(pairs):
         groups.setdefault(group, []).append(row)
     rows = [
-        (*group, *_summarize(returns[members], num_steps[members], ends[members], exact))
+        (*group, *_summarize({name: it[members] for name, it in columns.items()}, exact))
         for group, members in groups.items()
     ]
-    names = (who, axis, "return", "low", "high", "num_steps", "outcome")
+    names = (who, axis, *MEASURES)
     return {name: np.array([row[place] for row in rows]) for place, name in enumerate(names)}
 
 
-def _summarize(
-    returns: np.ndarray, num_steps: np.ndarray, ends: np.ndarray, exact: bool
-) -> tuple[float, float, float, float, str]:
-    mean = float(returns.mean())
-    margin = 0.0 if exact else _find_margin(returns)
+def has_cues(episodes: Mapping[str, ArrayLike]) -> bool:
+    """Whether the unit of intervals is the cue; with one alone there would be no interval."""
+    return "cue" in episodes and len(np.unique(np.asarray(episodes["cue"]))) > 1
+
+
+def _summarize(episodes: Mapping[str, np.ma.MaskedArray], exact: bool) -> tuple[Any, ...]:
+    """The measures of one agent at one value, in their order."""
+    returns, num_steps, ends = (episodes[name] for name in ("return", "num_steps", "end"))
+    ones = np.ma.ones(len(returns))
+    right = episodes.get("num_right", np.ma.masked_all(len(returns)))
+    taken = episodes.get("num_decisions", np.ma.masked_all(len(returns)))
     outcome = "timeout" if "timeout" in ends else "random" if "wrong" in ends else "solved"
-    # Where an episode never ends, there is no mean of its steps.
-    steps = np.nan if np.ma.is_masked(num_steps) else float(num_steps.mean())
-    return mean, mean - margin, mean + margin, steps, outcome
+    units = _list_units(episodes)
+    return (
+        *_estimate(returns, ones, units, exact),
+        *_estimate(right, taken, units, exact),
+        *(_average(taken), float((ends == "timeout").mean()), _average(num_steps), outcome),
+    )
 
 
-def _find_margin(returns: np.ndarray) -> float:
+def _list_units(episodes: Mapping[str, np.ma.MaskedArray]) -> list[np.ndarray]:
+    """The rows of each unit of an interval."""
+    if not has_cues(episodes):
+        return list(np.arange(len(episodes["return"]))[:, None])
+    cues = np.asarray(episodes["cue"])
+    return [np.flatnonzero(cues == cue) for cue in np.unique(cues)]
+
+
+def _average(values: np.ma.MaskedArray) -> float:
+    """The mean; NaN where some are unknown, as the steps of an episode that never ends are."""
+    return np.nan if np.ma.is_masked(values) else float(values.mean())
+
+
+def _estimate(
+    amounts: np.ma.MaskedArray, numbers: np.ma.MaskedArray, units: list[np.ndarray], exact: bool
+) -> tuple[float, float, float]:
+    """Amounts for each one of numbers, all in all, with an interval over units.
+
+    A ratio of two means over units, since each unit may have another number: its error is that of
+    the mean of amounts off which the ratio is taken (Cochran 1977, chapter 6). Where all numbers
+    are equal, this is Student's interval of the units' own ratios.
+    """
+    if np.ma.is_masked(amounts) or np.ma.is_masked(numbers) or not numbers.any():
+        return np.nan, np.nan, np.nan
+    amount, number = (np.array([it[unit].sum() for unit in units]) for it in (amounts, numbers))
+    ratio = float(amount.sum() / number.sum())
+    margin = 0.0 if exact else _find_margin((amount - ratio * number) / number.mean())
+    return ratio, ratio - margin, ratio + margin
+
+
+def _find_margin(values: np.ndarray) -> float:
     """Half of the confidence interval of the mean, by Student's t."""
-    if len(returns) < 2 or np.ptp(returns) == 0:
+    if len(values) < 2:
         return 0.0
-    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, len(returns) - 1)
-    return float(quantile * returns.std(ddof=1) / np.sqrt(len(returns)))
+    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1)
+    return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))

@@ -6,7 +6,7 @@ A file that is missing is no flaw: the job makes it.
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,20 @@ def _find(checks: Mapping[Path, Callable[[Path], str | None]]) -> Iterator[Flaw]
 def _find_table_flaws(
     records: AgentRecords, job: Job, weights: Mapping[int, str]
 ) -> Iterator[tuple[Path, str]]:
-    for table in [table for name in job.stages for table in stages[name].tables]:
+    for stage in [stages[name] for name in job.stages]:
+        optional = list(_find_stage_flaws(records, job, weights, stage.optional_tables))
+        if optional:
+            # That one of these is missing, nobody notices; so the whole stage is done again.
+            problem = f"it was made together with {optional[0][0].name}, which is made again"
+            yield records.table_path(stage.tables[0]), problem
+        yield from optional
+        yield from _find_stage_flaws(records, job, weights, stage.tables)
+
+
+def _find_stage_flaws(
+    records: AgentRecords, job: Job, weights: Mapping[int, str], tables: Sequence[str]
+) -> Iterator[tuple[Path, str]]:
+    for table in tables:
         path = records.table_path(table)
         try:
             problem = path.exists() and _find_foreign_rows(records, table, job, weights)

@@ -1,6 +1,6 @@
 """Tables as earlier versions of remanence wrote them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,10 @@ from remanence.study._rows import Columns
 
 # A study labelled all rows of its tables; now a run knows what it is.
 _LABELS = ("preset", "network", "cell")
-_EPISODE = ("seed", "cue", "return", "num_steps", "end")
+# Decisions were not counted.
+_COUNTS = ("num_right", "num_decisions")
+_SHARES = ("share_right", "share_low", "share_high", "num_decisions", "timeouts")
+_EPISODE = ("seed", "cue", "return", "num_steps", "end", *_COUNTS)
 _SPANS = ("solved_span", "optimal_span")
 _STEPS = (
     *("first_failure", "first_waste", "merge"),
@@ -33,6 +36,10 @@ def list_older_tables(study: Path, id: str) -> dict[str, Path]:
 def modernize(table: str, columns: Mapping[str, np.ndarray]) -> Columns:
     """A table with the columns and the nulls that the present version gives it."""
     found = {name: column for name, column in columns.items() if name not in _LABELS}
+    if table.endswith("evaluations"):
+        found = _complete(found, _COUNTS, np.ma.masked_all(_count(found), int))
+    if table.endswith("outcomes"):
+        found = _complete(found, _SHARES, np.full(_count(found), np.nan))
     if table == "evaluations":
         found = {"seed" if name == "agent" else name: it for name, it in found.items()}
         found.pop("stability", None)
@@ -50,6 +57,15 @@ def derive_outcomes(evaluations: Columns) -> Columns:
     groups = np.stack([evaluations[name] for name in names], axis=1)
     exact = len(np.unique(groups, axis=0)) == len(groups)
     return summarize_episodes(evaluations, axis, exact=exact)
+
+
+def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> Columns:
+    """The columns, and those of which an earlier version knew nothing."""
+    return {**columns, **{name: nothing for name in names if name not in columns}}
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
 
 
 def _read_spans(codes: np.ndarray) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 evaluations.parquet          a row for each episode of greedy agents
 outcomes.parquet             a row for each agent and value of what grows, from the same episodes
-sampled_evaluations.parquet, sampled_outcomes.parquet      the same of agents that sample
+decisions.parquet            right decisions against how many were taken before, if many were
+sampled_evaluations.parquet, sampled_outcomes.parquet, sampled_decisions.parquet
+                             the same of agents that sample
 stability.parquet            a row for each agent
 orbits.parquet               how the memory of each agent begins to settle
 certificates/seed-1.json ...

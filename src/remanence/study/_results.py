@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import StoreError, UnknownNameError
+from remanence.evaluation import MEASURES
 from remanence.store import read_table, seal_tables
 from remanence.study._entries import RunEntry, list_entries
 from remanence.study._rows import Columns
-from remanence.study._stages import stages
+from remanence.study._stages import Stage, stages
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
 _IDENTITY = ("preset", "network", "cell", "seed")
 # 100 is a horizon beyond what is trained on, and far from what is out of reach.
 _PROBE = 100
+_COMMANDS = {
+    "evaluate": "`remanence evaluate`",
+    "stability": "`remanence evaluate`",
+    "sample": "`remanence evaluate --sampled`",
+    "certify": "`remanence certify`",
+}
 
 
 def list_tables() -> tuple[str, ...]:
     """The names of all tables that there may be.
 
     >>> from remanence import study
-    >>> study.list_tables()[:4]
-    ('summary', 'curves', 'evaluations', 'outcomes')
+    >>> study.list_tables()[:5]
+    ('summary', 'curves', 'evaluations', 'outcomes', 'decisions')
     """
-    asked = [table for name in stages for table in stages[name].tables]
+    asked = [table for name in stages for table in _list_written(stages[name])]
     return ("summary", "curves", *asked)
 
 
@@ -35,13 +42,14 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     """A table of the study, or of the run, in a directory, as far as there is one.
 
     `evaluations` has a row for each episode, `outcomes` for each agent and value of what grows,
+    `decisions` for each cue and bin of decisions besides (where an episode has more than one),
     `stability` and `certificates` for each agent, `orbits` for each step of a memory, `curves` for
-    each seed and iteration, `summary` for each training; `sampled_evaluations` and
-    `sampled_outcomes` are of agents that sample their actions. `.fetchnumpy()`, `.df()`, `.pl()`
-    and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far
-    as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of every
-    length is infinite; what is undecided or unknown is null. A query of it reads no file, whoever
-    wrote it.
+    each seed and iteration, `summary` for each training; `sampled_evaluations`, `sampled_outcomes`
+    and `sampled_decisions` are of agents that sample their actions. `.fetchnumpy()`, `.df()`,
+    `.pl()` and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow,
+    as far as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of
+    every length is infinite; what is undecided or unknown is null. A query of it reads no file,
+    whoever wrote it.
 
     >>> from remanence import study
     >>> curves = study.load_results("examples/agents/mingru", "curves")
@@ -62,12 +70,15 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
 
 
 def _name_maker(table: str) -> str:
-    """The command that makes a table."""
+    """What makes a table: a command, or else a stage."""
     if table == "curves":
         return "`remanence train`"
-    if table == "certificates":
-        return "`remanence certify`"
-    return f"`remanence evaluate{' --sampled' if table.startswith('sampled') else ''}`"
+    (stage,) = [name for name in stages if table in _list_written(stages[name])]
+    return _COMMANDS.get(stage, f"a study whose stages include {stage!r}")
+
+
+def _list_written(stage: Stage) -> tuple[str, ...]:
+    return (*stage.tables, *stage.optional_tables)
 
 
 def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
@@ -124,9 +135,6 @@ def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBP
 
 def _find_probed(outcomes: Columns) -> Columns:
     """The outcomes at the value that a summary counts."""
-    (axis,) = [name for name in outcomes if name not in (*_IDENTITY, *_OUTCOME)]
+    (axis,) = [name for name in outcomes if name not in (*_IDENTITY, *MEASURES)]
     rows = outcomes[axis] == _PROBE
     return {name: outcomes[name][rows] for name in (*_IDENTITY, "outcome")}
-
-
-_OUTCOME = ("return", "low", "high", "num_steps", "outcome")

@@ -4,7 +4,7 @@ Every stage reads agents, and writes what it finds out as tables of their run.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Stage:
 
     `run(group, job, on_agent)` writes the `tables` into `group.records`; `on_agent` is told how
     many agents are done, of how many. `supports` says of which environments it can be asked.
+    `optional_tables` are written before the others, where there is anything to write.
 
     >>> from remanence import envs, study
     >>> study.stages["certify"].tables, study.stages["certify"].supports(envs.LookupTreeMaze())
@@ -54,6 +55,7 @@ class Stage:
     tables: tuple[str, ...]
     run: Callable[[AgentGroup, "Job", OnAgent], Any]
     supports: Callable[[AbstractEnvironment], bool] = lambda environment: True
+    optional_tables: tuple[str, ...] = ()
 
 
 stages: Registry[Stage] = Registry("stage")
@@ -70,6 +72,9 @@ def evaluate_agents(
     on_agent: OnAgent = _ignore,
 ) -> Evaluation:
     """Run agents at values of what grows; writes every episode, and the outcome at each value.
+
+    Where some episode has more than one decision, also how many are right against how many were
+    taken before.
 
     >>> from pathlib import Path
     >>> from remanence import study, training
@@ -88,10 +93,19 @@ def evaluate_agents(
         plain=plain,
         on_progress=on_agent,
     )
-    prefix = "sampled_" if sampled else ""
-    group.records.update(f"{prefix}evaluations", _name_seeds(found.episodes), group.weights)
-    group.records.update(f"{prefix}outcomes", _name_seeds(found.summarize()), group.weights)
+    for table, columns in _list_evaluated(group, found, "sampled_" if sampled else ""):
+        group.records.update(table, _name_seeds(columns), group.weights)
     return found
+
+
+def _list_evaluated(
+    group: AgentGroup, found: Evaluation, prefix: str
+) -> Iterator[tuple[str, Columns]]:
+    # Those that an earlier evaluation wrote would be of other episodes.
+    if found.decisions and (found.decides_often or group.records.has(f"{prefix}decisions")):
+        yield f"{prefix}decisions", found.decisions
+    yield f"{prefix}evaluations", found.episodes
+    yield f"{prefix}outcomes", found.summarize()
 
 
 def _name_seeds(columns: Columns) -> Columns:
@@ -188,6 +202,7 @@ register_stage(
         "evaluating",
         ("evaluations", "outcomes"),
         lambda group, job, on_agent: evaluate_agents(group, job.lengths, on_agent=on_agent),
+        optional_tables=("decisions",),
     ),
 )
 register_stage(
@@ -198,6 +213,7 @@ register_stage(
         lambda group, job, on_agent: evaluate_agents(
             group, job.lengths, sampled=True, on_agent=on_agent
         ),
+        optional_tables=("sampled_decisions",),
     ),
 )
 register_stage(
