@@ -21,13 +21,17 @@ class InvalidOptionError(RemanenceError, ValueError):
 
 
 class UnknownNameError(RemanenceError, LookupError):
-    """A name that nothing is known by; the message proposes the nearest known one."""
+    """A name that nothing is known by; the message proposes the nearest known one.
 
-    def __init__(self, kind: str, received: str, known: Iterable[str]):
+    `listing` says what is known in a better order than that of the alphabet.
+    """
+
+    def __init__(self, kind: str, received: str, known: Iterable[str], listing: str | None = None):
         names = sorted(known)
         near = difflib.get_close_matches(str(received).lower(), names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {', '.join(names)}.")
+        listing = listing or ", ".join(names)
+        super().__init__(f"unknown {kind} {received!r}.{hint} Known: {listing}.")
 
 
 class MissingDependencyError(RemanenceError, ImportError):

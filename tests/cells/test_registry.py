@@ -127,6 +127,10 @@ def test_odd_hybrid_is_refused():
         make("hybrid", 2, 5, key=KEY)
 
 
+def test_hybrid_has_the_options_of_its_parts():
+    assert list_options("hybrid") == list_options("bmru") | list_options("mingru")
+
+
 def test_hybrid_passes_options_to_its_bmru():
     cell = make("hybrid", 2, 4, key=KEY, surrogate="box", surrogate_width=2.0, initial_alpha=3.0)
     assert isinstance(cell, Parallel)

@@ -62,7 +62,7 @@ def test_evaluate_prints_a_table_and_writes_all_episodes(run, capsys, monkeypatc
 
 
 def test_evaluate_speaks_json(run, capsys, tmp_path):
-    main(["evaluate", str(run), "--lengths", "3,30", "--json", "--out", str(tmp_path)])
+    main(["evaluate", str(run), "--lengths", "3", "30", "--json", "--out", str(tmp_path)])
     found = json.loads(capsys.readouterr().out)
     assert found["exact"]
     assert found["stability"] == {"1": "bistable", "4": "monostable"}
@@ -226,9 +226,13 @@ def test_what_is_no_certificate_is_refused(text, run, capsys, tmp_path):
 
 
 def test_lengths_as_they_are_typed():
-    assert parse_lengths("10,1e3") == [10, 1000]
+    for text in ("10,1e3,20_000", "10 1e3 20_000", " 10, 1000 , 2e4"):
+        assert parse_lengths(text) == [10, 1000, 20_000]
+    assert parse_lengths("1_0:1_00") == parse_lengths("10:100")
+    with pytest.raises(InvalidOptionError, match=r"a comma separates them, so write .* 10_000"):
+        parse_lengths("10,000")
     assert parse_lengths("2:1e6")[-1] == 10**6
-    for bad in ["", "2-5", "1e6:2", "a,b", "0:5", "1e400"]:
+    for bad in ["", "2-5", "1e6:2", "a,b", "0:5", "1e400", "nan", "2.5", ",", "1:2:3"]:
         with pytest.raises(InvalidOptionError, match="lengths"):
             parse_lengths(bad)
 

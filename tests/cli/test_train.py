@@ -22,12 +22,16 @@ def test_a_run_from_the_command_line(tmp_path, capsys, monkeypatch):
     )
     captured = capsys.readouterr()
     assert f"Finished after 2 iterations. The run is in {out}." in captured.out
-    assert [line.split()[0] for line in captured.out.splitlines()[1:4]] == ["1", "3", "4"]
+    note, _, *rows = captured.out.splitlines()
+    assert "annealed over 250 iterations, of which 2 are trained" in note
+    assert "--set anneal_iterations=2 " in note
+    assert [line.split()[0] for line in rows[:3]] == ["1", "3", "4"]
     assert "iteration 2/2" in captured.err
     assert "steps/s" in captured.err
     run = RunDirectory(out)
     assert run.load_agents().keys() == {1, 3, 4}
-    what = run.read_description()["what"]
+    what, about = (run.read_description()[part] for part in ("what", "about"))
+    assert (about["changes"]["length"], about["changes"]["num_iterations"]) == (2, 2)
     assert what["architecture"]["cell"] == "bmru"
     assert what["environment"]["params"]["length_high"] == 2
     assert what["config"]["discount"] == 0.998
@@ -38,6 +42,7 @@ def test_json_for_scripts(tmp_path, capsys):
     summary = json.loads(capsys.readouterr().out)
     assert (summary["finished"], summary["iterations"]) == (True, 2)
     assert summary["seeds"]["1"].keys() >= {"return", "kl", "value_loss", "entropy"}
+    assert "annealed over 250 iterations" in summary["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,8 @@ def test_no_episode_ended_is_null_in_json(tmp_path, capsys):
 
 
 def test_options_of_a_cell_can_be_typed(tmp_path, capsys):
-    settings = ["num_iterations=1", 'cell_options={"surrogate_width": 2.0}']
+    settings = ["num_iterations=1", "anneal_iterations=1", "surrogate_width=2.0"]
     main(command(tmp_path / "run", "--cell", "bmru", "--json", settings=settings))
+    assert json.loads(capsys.readouterr().out)["notes"] == []
     what = RunDirectory(tmp_path / "run").read_description()["what"]
     assert what["architecture"]["cell_options"] == {"surrogate_width": 2.0}

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
+from remanence import envs
+from remanence.cli._options import parse_options
 from remanence.errors import RemanenceError
 from remanence.study import Study, estimate, list_profiles, load_profile
+from remanence.training import get_preset
 from tests.study.studies import PROFILE, PROFILES
 
 
@@ -78,10 +81,15 @@ def test_estimates_grow_with_what_is_to_be_done():
     [
         ('"gru"', '"gruu"', "Did you mean 'gru'"),
         ('"tmaze-short"', '"tmaze-shirt"', "Did you mean 'tmaze-short'"),
-        ('"tmaze-short"', '"lookup-tree"', "does not support it; leave it out"),
+        ('"tmaze-short"', '"lookup-tree-maze"', "does not support it; leave it out"),
         ("num_envs = 4", "num_env = 4", "Did you mean 'num_envs'"),
         ("num_envs = 4", "num_iterations = 4", "a key of its own"),
-        ("changes = {", "changes = 3 # {", "a table of PPO's numbers"),
+        ("num_envs = 4", "lenght = [1, 5]", "Did you mean 'length'"),
+        ("num_envs = 4", "length = [5, 1]", "length = (5, 1)"),
+        ("num_envs = 4", "dropout = 1.5", "dropout = 1.5"),
+        # One of its cells does not have it.
+        ("num_envs = 4", "surrogate_width = 2", "unknown option 'surrogate_width'"),
+        ("changes = {", "changes = 3 # {", "give a table of options"),
         ("num_iterations = 3", "num_iterations = 0", "num_iterations = 0"),
         ("num_iterations = 3", "", "num_iterations = None"),
         ("num_iterations = 3", "iterations = 3", "Did you mean 'num_iterations'"),
@@ -165,3 +173,24 @@ def test_an_unknown_name_is_told(study, profile, message):
     with pytest.raises(RemanenceError) as told:
         load_profile(study, profile, PROFILES)
     assert message in str(told.value)
+
+
+def test_a_file_changes_what_the_command_line_changes(tmp_path):
+    changes = """{ table_size = 3, index_encoding = "one-hot", length = [1, 2], dropout = 0.0,
+        time_limit_factor = "none", surrogate_width = 2.0, num_envs = 8 }""".replace("\n", "")
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        PROFILE.replace('"tmaze-short"', '"lookup-tree"')
+        .replace('["gru", "bmru"]', '["bmru", "hybrid"]')
+        .replace("{ num_envs = 4, num_steps = 16, policy_epochs = 1, value_epochs = 1 }", changes)
+        .replace("num_iterations = 3", 'num_iterations = 3\nstages = ["evaluate"]')
+    )
+    study = load_profile("tmaze", str(path))
+    typed = ["table_size=3", "index_encoding=one-hot", "length=1:2", "dropout=0.0", "num_envs=8"]
+    typed += ["time_limit_factor=none", "surrogate_width=2.0", "num_iterations=3"]
+    for job in study.jobs:
+        env, network, config = get_preset("lookup-tree").set_up(job.cell, parse_options(typed))
+        assert envs.describe(*job.make_environment()) == envs.describe(*env)
+        assert (job.make_architecture(), job.make_config()) == (network, config)
+        assert job.list_changes() == parse_options(typed)
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study

@@ -5,6 +5,7 @@ Its forward pass is exact; how gradients pass through its steps is our choice.
 
 import functools
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -65,14 +66,16 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         initial_alpha: float = 1.0,
         initial_threshold: float = 0.5,
     ):
-        if surrogate not in SURROGATES:
+        if not isinstance(surrogate, str) or surrogate not in SURROGATES:
             raise UnknownNameError("surrogate", surrogate, SURROGATES)
         for option, value in [
             ("surrogate_width", surrogate_width),
             ("initial_threshold", initial_threshold),
         ]:
-            if not 0 < value < math.inf:
+            if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
                 raise InvalidOptionError(option, value, "use a number above 0")
+        if not isinstance(initial_alpha, numbers.Real) or not math.isfinite(initial_alpha):
+            raise InvalidOptionError("initial_alpha", initial_alpha, "use a finite number")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
         inputs = Projection("nβ", input_size, state_size, key=derive_key(key, "input"))

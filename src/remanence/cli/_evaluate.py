@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-import re
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,8 +42,8 @@ class Evaluate(Command):
 
     run_: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run's directory, or the file of one agent."""
-    lengths: str | None = None
-    """2:1e6 (ten for each factor of ten) or 10,100,1000; if not given, the environment's own."""
+    lengths: Annotated[tuple[str, ...], tyro.conf.arg(metavar="LENGTH")] = ()
+    """2:1e6 (ten for each factor of ten) or 10 100 1e4; if not given, the environment's own."""
     seeds: str | None = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
     sampled: bool = False
@@ -60,7 +60,7 @@ class Evaluate(Command):
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds, self.out)
-        lengths = None if self.lengths is None else parse_lengths(self.lengths)
+        lengths = parse_lengths(" ".join(self.lengths)) if self.lengths else None
         with show_count("evaluating") as show:
             evaluation = evaluate_agents(
                 group,
@@ -87,14 +87,26 @@ class Evaluate(Command):
 
 
 def parse_lengths(text: str) -> list[int]:
-    """Lengths as they are typed: 2:1e6 is log-spaced, 10,100,1000 is a list."""
-    number = r"\d{1,12}(?:e\d)?"
-    if re.fullmatch(f"{number}:{number}", text):
-        low, high = (int(float(part)) for part in text.split(":"))
+    """Lengths as they are typed: 2:1e6 is log-spaced; 10 100 1e4 or 10,100,10_000 is a list."""
+    ends = text.split(":")
+    if len(ends) == 2:
+        low, high = (_parse_length(text, end) for end in ends)
         return space_lengths(low, high)
-    if re.fullmatch(f"{number}(?:,{number})*", text):
-        return [int(float(part)) for part in text.split(",")]
-    raise InvalidOptionError("lengths", text, "write 2:1e6 or 10,100,1000")
+    return [_parse_length(text, part) for part in text.replace(",", " ").split() or [""]]
+
+
+def _parse_length(text: str, part: str) -> int:
+    try:
+        length = float(part)
+    except ValueError:
+        length = math.nan
+    if not length.is_integer() or length < 1:
+        remedy = (
+            "write 2:1e6, or whole numbers of 1 or more such as 10 100 1e4 or 10,100,1000; a comma "
+            "separates them, so write ten thousand as 10000, 10_000 or 1e4"
+        )
+        raise InvalidOptionError("lengths", text, remedy)
+    return int(length)
 
 
 def _draw(path: Path, env: Any, evaluation: Evaluation, stability: dict[int, str]) -> None:

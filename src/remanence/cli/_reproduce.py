@@ -53,8 +53,8 @@ class Reproduce(Command):
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The study: tmaze, lookup-tree, or the name of your own (see --import)."""
     profile: str = "smoke"
-    """Its size: smoke (2 minutes), laptop (hours), paper (days to weeks), or a TOML file of your own;
-    lookup-tree has letter too, which is laptop with the paper's index."""
+    """Its size: smoke (2 minutes), laptop (hours), paper (days and more), or a TOML file of your
+    own; lookup-tree has letter too, which is laptop with the paper's index."""
     out: Path | None = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1

@@ -15,20 +15,15 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from remanence import envs
-from remanence._registry import check_options
 from remanence.cells import registry as cell_registry
 from remanence.cli._command import Command
 from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
-from remanence.networks import Architecture, make_architecture
 from remanence.training import (
     PPOConfig,
-    Preset,
     TensorBoardLog,
     Training,
-    change_config,
     get_preset,
     keep_compiled_programs,
     train,
@@ -57,7 +52,8 @@ class Train(Command):
     resume: bool = False
     """Go on with the run in --out, which was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Change numbers of the preset: num_iterations=60 discount=0.99 length=1:5 state_size=8."""
+    """Change options of the environment, network, cell and PPO: length=1:5 surrogate_width=2
+    num_iterations=60. Learning rates are annealed over anneal_iterations, which stays as it is."""
     checkpoint_every: int = 5
     """Save the state after every so many iterations, for --resume."""
     batching: str = "auto"
@@ -74,9 +70,13 @@ class Train(Command):
         preset = get_preset(self.preset)
         # Named in the directory that a run goes to by default, so it must be one.
         _ = cell_registry[self.cell]
-        env, architecture, config = apply_changes(preset, self.cell, parse_options(self.set))
+        changes = parse_options(self.set)
+        env, network, config = preset.set_up(self.cell, changes)
         seeds = parse_seeds(self.seeds)
         out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
+        notes = list_notes(config)
+        for note in notes if not self.json else ():
+            console.print(note, highlight=False, markup=False)
         with (
             show_progress(config.num_iterations) as show,
             self._log(seeds) as log,
@@ -84,20 +84,24 @@ class Train(Command):
         ):
             training = train(
                 env,
-                architecture,
+                network,
                 config,
                 seeds,
                 out=out,
                 resume=self.resume,
                 batching=self.batching,
                 checkpoint_every=self.checkpoint_every,
-                labels={"preset": self.preset, "network": preset.architecture},
+                labels={
+                    "preset": self.preset,
+                    "network": preset.architecture,
+                    "changes": changes,
+                },
                 command=read_command(),
                 on_iteration=lambda progress: (show(progress), log(progress)),
                 should_stop=stops,
             )
         if self.json:
-            summary = _summarize(training, out)
+            summary = _summarize(training, out) | {"notes": notes}
             if self.profile:
                 summary["seconds"] = dict(training.seconds)
                 summary["peak_memory_bytes"] = read_peak_memory()
@@ -126,23 +130,15 @@ class Train(Command):
         return TensorBoardLog(self.tensorboard, seeds)
 
 
-def apply_changes(
-    preset: Preset, cell: str, changes: dict[str, Any]
-) -> tuple[tuple[envs.AbstractEnvironment, Any], Architecture, PPOConfig]:
-    """The preset's environment, network and numbers, with what the user has changed of each."""
-    static, traced = envs.list_options(preset.environment)
-    env_names = {*static, *traced, "previous_action"}
-    network_names = {field.name for field in dataclasses.fields(Architecture)} - {"cell"}
-    config_names = {field.name for field in dataclasses.fields(PPOConfig)}
-    check_options("the preset", changes, env_names | network_names | config_names)
-    env_options = {k: v for k, v in changes.items() if k in env_names}
-    network_options = {k: v for k, v in changes.items() if k in network_names}
-    config_options = {k: v for k, v in changes.items() if k in config_names}
-    return (
-        preset.make_environment(**env_options),
-        make_architecture(preset.architecture, cell=cell, **network_options),
-        change_config(preset.config, config_options),
-    )
+def list_notes(config: PPOConfig) -> list[str]:
+    """What is worth knowing of a training before it begins, in sentences."""
+    trained, annealed = config.num_iterations, config.anneal_iterations
+    if trained == annealed:
+        return []
+    return [
+        f"Learning rates are annealed over {annealed} iterations, of which {trained} are trained; "
+        f"--set anneal_iterations={trained} would bring them to 0 by the end."
+    ]
 
 
 class _stop_on_interrupt:

@@ -23,7 +23,8 @@ from remanence.training import RunDirectory, describe_task, get_preset
 class RunEntry:
     """One run: what it is called and what was planned, and where its files are.
 
-    `tables` are those that the plan asks for; of a run without a plan, the curves alone.
+    `changes` are what differs from the preset beside the number of iterations. `tables` are those
+    that the plan asks for; of a run without a plan, the curves alone.
 
     >>> from remanence import study
     >>> (entry,) = study.list_entries("examples/agents/mingru")
@@ -54,10 +55,13 @@ class RunEntry:
         Runs of earlier versions do not say it, nor do studies whose runs were left out of a copy.
         """
         if not self.run.exists:
-            return _find_out(self.cell, lambda: get_preset(self.preset).make_environment())
+            return _find_out(self.cell, self._make_environment)
         found = self.run.read_description()
         described = found["what"]["environment"]
         return found.get("about") or _find_out(self.cell, lambda: envs.restore(described))
+
+    def _make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
+        return get_preset(self.preset).set_up(self.cell, self.changes, self.network).env
 
 
 def list_entries(path: str | Path) -> list[RunEntry]:
@@ -86,10 +90,7 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
-        tables=(
-            "curves",
-            *(table for name in job.stages if name in stages for table in stages[name].tables),
-        ),
+        tables=("curves", *_list_tables(job)),
         run=directory.open_run(job),
         records=directory.open_records(job),
     )
@@ -111,7 +112,11 @@ def _describe_run(run: RunDirectory) -> RunEntry:
         cell=what["architecture"]["cell"],
         seeds=what["seeds"],
         num_iterations=what["config"]["num_iterations"],
-        changes={},
+        changes={
+            name: value
+            for name, value in about.get("changes", {}).items()
+            if name != "num_iterations"
+        },
         tables=("curves",),
         run=run,
         records=AgentRecords(run.path),

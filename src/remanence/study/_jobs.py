@@ -75,7 +75,11 @@ def _train(directory: StudyDirectory, job: Job, reporter: JobReporter) -> None:
             job.seeds,
             out=run.path,
             resume=run.exists,
-            labels={"preset": job.preset, "network": job.network},
+            labels={
+                "preset": job.preset,
+                "network": job.network,
+                "changes": job.list_changes(),
+            },
             command=directory.read_description().get("command"),
             on_iteration=lambda progress: reporter.change(iteration=progress.iteration),
         )

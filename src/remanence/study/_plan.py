@@ -11,12 +11,12 @@ from remanence.cells import registry as cell_registry
 from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import LONGEST
-from remanence.networks import Architecture, architectures, make_architecture
+from remanence.networks import Architecture, architectures
 from remanence.study._stages import stages
 from remanence.training import (
     LARGEST_SEED,
     PPOConfig,
-    change_config,
+    Setup,
     check_training,
     get_preset,
     presets,
@@ -35,8 +35,8 @@ class Job:
 
     `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
     them, in this order: all that their environment is fit for, if not given. `budget` is the number
-    of steps that a certificate may take, `changes` are numbers of PPO that differ from the
-    preset's.
+    of steps that a certificate may take, `changes` are options of the environment, the network, the
+    cell and PPO that differ from the preset's, as `Preset.set_up` takes them.
 
     >>> from remanence import study
     >>> job = study.Job(
@@ -47,12 +47,14 @@ class Job:
     ...     seeds=[1, 2],
     ...     num_iterations=100,
     ...     lengths=[2, 100],
-    ...     changes={"discount": 0.9},
+    ...     changes={"discount": 0.9, "length": (1, 5)},
     ... )
     >>> job.check()
     >>> environment, params = job.make_environment()
     >>> environment.read_growth(params), job.make_architecture().cell, job.make_config().discount
-    ((1, 3), 'gru', 0.9)
+    ((1, 5), 'gru', 0.9)
+    >>> job.list_changes()
+    {'discount': 0.9, 'length': (1, 5), 'num_iterations': 100}
     >>> job.to_json()["stages"]
     ['evaluate', 'stability', 'certify']
     """
@@ -79,7 +81,8 @@ class Job:
         check_whole("budget", self.budget, 1, LONGEST)
         changes = self.changes
         pairs = changes.items() if isinstance(changes, Mapping) else changes
-        object.__setattr__(self, "changes", tuple(sorted((name, value) for name, value in pairs)))
+        changes = tuple(sorted((name, _freeze(value)) for name, value in pairs))
+        object.__setattr__(self, "changes", changes)
 
     def check(self) -> None:
         """Raise if it cannot be trained, evaluated or certified, before anything runs.
@@ -87,34 +90,42 @@ class Job:
         What others have made can be read all the same, by one who has not their cells.
         """
         _ = cell_registry[self.cell]
-        environment, _ = self.make_environment()
+        (environment, _), network, config = self._set_up()
         for name in self.stages:
             if not stages[name].supports(environment):
                 remedy = f"the environment of {self.preset!r} does not support it; leave it out"
                 raise InvalidOptionError("stages", name, remedy)
-        num_seeds = len(self.seeds)
-        check_training(environment, self.make_architecture(), self.make_config(), num_seeds)
+        check_training(environment, network, config, len(self.seeds))
 
     @property
     def model(self) -> str:
         """What its agents are, by network and cell."""
         return name_model(self.preset, self.network, self.cell)
 
+    def list_changes(self) -> dict[str, Any]:
+        """All that differs from the preset, its number of iterations included."""
+        usual = get_preset(self.preset).config.num_iterations
+        shorter = {} if self.num_iterations == usual else {"num_iterations": self.num_iterations}
+        return {**dict(self.changes), **shorter}
+
     def make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment that the job trains on, and its parameters."""
-        return get_preset(self.preset).make_environment()
+        return self._set_up().env
 
     def make_architecture(self) -> Architecture:
         """The network that the job trains."""
-        return make_architecture(self.network, cell=self.cell)
+        return self._set_up().network
 
     def make_config(self) -> PPOConfig:
         """The numbers that the job trains with."""
+        return self._set_up().config
+
+    def _set_up(self) -> Setup:
         changes = dict(self.changes)
         if "num_iterations" in changes:
             raise InvalidOptionError("changes", changes, "num_iterations has a key of its own")
         changes["num_iterations"] = self.num_iterations
-        return change_config(get_preset(self.preset).config, changes)
+        return get_preset(self.preset).set_up(self.cell, changes, self.network)
 
     def to_json(self) -> dict[str, Any]:
         """The job as JSON has it."""
@@ -214,6 +225,13 @@ def name_model(preset: str, network: str, cell: str) -> str:
     plain = presets[preset].architecture if preset in presets else PLAIN_NETWORK
     own = network in architectures and architectures[network].cell == cell
     return cell if network == plain else network if own else f"{network}-{cell}"
+
+
+def _freeze(value: Any) -> Any:
+    """Lists and tables, as TOML and JSON have them, as tuples, so that a job can be compared."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, _freeze(it)) for name, it in value.items()))
+    return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:

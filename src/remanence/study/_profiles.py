@@ -124,7 +124,7 @@ def _list_jobs(
                     num_iterations=training["num_iterations"],
                     lengths=lengths,
                     budget=training.get("budget", BUDGET),
-                    changes=training.get("changes", {}),
+                    changes=_read_changes(training.get("changes", {})),
                     stages=training.get("stages", asked),
                 )
 
@@ -140,6 +140,11 @@ def _read_seeds(given: Any) -> list[int]:
         remedy = f"the first must not exceed the last, and at most {MOST_SEEDS:,} are possible"
         raise InvalidOptionError("seeds", given, remedy)
     return list(range(given["first"], given["last"] + 1))
+
+
+def _read_changes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by name; TOML has no null, so "none" stands for it, as on the command line."""
+    return {name: None if value == "none" else value for name, value in given.items()}
 
 
 def _read_lengths(given: Any) -> list[int]:
@@ -199,6 +204,6 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "presets": (_lists_names, "give a list of names"),
     "cells": (_lists_names, "give a list of names"),
     "trainings": (_is_list, "give a list"),
-    "changes": (_is_table, "give a table of PPO's numbers"),
+    "changes": (_is_table, "give a table of options, such as { discount = 0.9, length = [1, 5] }"),
     "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
 }

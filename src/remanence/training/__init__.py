@@ -11,6 +11,7 @@ from remanence.training._limits import check_seeds as check_seeds
 from remanence.training._limits import check_training as check_training
 from remanence.training._presets import Cost as Cost
 from remanence.training._presets import Preset as Preset
+from remanence.training._presets import Setup as Setup
 from remanence.training._presets import get_preset as get_preset
 from remanence.training._presets import presets as presets
 from remanence.training._presets import register_preset as register_preset

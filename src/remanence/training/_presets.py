@@ -2,11 +2,20 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from remanence import envs
 from remanence._registry import Registry
-from remanence.training._config import PPOConfig
+from remanence.networks import Architecture, architectures, make_architecture
+from remanence.training._changes import (
+    CELL,
+    ENVIRONMENT,
+    NETWORK,
+    PPO,
+    merge_cell_options,
+    sort_changes,
+)
+from remanence.training._config import PPOConfig, change_config
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +34,20 @@ class Cost:
     seconds_per_agent: float = 1.0
     seconds_to_compile: float = 15.0
     bytes_per_agent: float = 60e3
+
+
+class Setup(NamedTuple):
+    """What `train` takes: an environment with its parameters, a network, and numbers of PPO.
+
+    >>> from remanence import training
+    >>> setup = training.get_preset("tmaze-short").set_up("gru", {"num_iterations": 20})
+    >>> setup.network.cell, setup.config.num_iterations, setup.config.anneal_iterations
+    ('gru', 20, 250)
+    """
+
+    env: tuple[envs.AbstractEnvironment, Any]
+    network: Architecture
+    config: PPOConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +76,31 @@ class Preset:
     def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment and its parameters, with any of its options changed."""
         return envs.make(self.environment, **{**self.environment_options, **changes})
+
+    def set_up(
+        self, cell: str, changes: Mapping[str, Any] | None = None, network: str | None = None
+    ) -> Setup:
+        """What to train, with options of the environment, network, cell and PPO changed by name.
+
+        `network` is another one's name than the preset's. An unknown option is answered with the
+        nearest known one; a name that two of them have is refused.
+
+        >>> from remanence import training
+        >>> changes = {"length": (1, 5), "state_size": 8, "surrogate": "box", "discount": 0.9}
+        >>> env, network, config = training.get_preset("tmaze-short").set_up("bmru", changes)
+        >>> env[0].read_growth(env[1]), network.state_size, config.discount
+        ((1, 5), 8, 0.9)
+        >>> network.cell_options
+        (('surrogate', 'box'),)
+        """
+        network = network or self.architecture
+        found = sort_changes(self.environment, cell, changes or {})
+        options = merge_cell_options(architectures[network], found[NETWORK], found[CELL])
+        return Setup(
+            self.make_environment(**found[ENVIRONMENT]),
+            make_architecture(network, cell=cell, **options),
+            change_config(self.config, found[PPO]),
+        )
 
     def find_cost(self, network: str, cell: str) -> Cost:
         """What a network with that cell costs; one that was not measured counts as a small one."""

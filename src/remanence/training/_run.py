@@ -49,13 +49,14 @@ def describe_run(
     learner: Learner,
     seeds: Sequence[int],
     batching: str,
-    labels: Mapping[str, str],
+    labels: Mapping[str, Any],
     command: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What a run is, as JSON has it: `what` must not change when it is resumed.
 
     `about` says what later readers want to know without our code: what grows in the task, the
-    values it was trained on, returns to compare with, and names for the training and the network.
+    values it was trained on, returns to compare with, names for the training and the network, and
+    what was changed of them.
     """
     return {
         "format": FORMAT,
@@ -70,6 +71,7 @@ def describe_run(
         "about": {
             "preset": labels.get("preset"),
             "network": labels.get("network"),
+            "changes": dict(labels.get("changes", {})),
             "parallelizable": learner.cell.linear,
             **describe_task(environment, params),
         },

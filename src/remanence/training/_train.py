@@ -71,7 +71,7 @@ def train(
     resume: bool = False,
     batching: str = "auto",
     checkpoint_every: int = 5,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[str, Any] | None = None,
     command: Sequence[str] | None = None,
     on_iteration: Callable[[Progress], Any] = lambda progress: None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -81,9 +81,9 @@ def train(
     `env` is an environment, or the pair that `envs.make` returns. With `out`, the run is written to
     that directory, with a checkpoint every `checkpoint_every` iterations; with `resume`, a run that
     was stopped or killed there goes on, and ends as if it had never been interrupted.
-    `labels` name the training (`preset`) and its network (`network`) in the run's description,
-    which also keeps the `command` line, if there was one. `should_stop` is asked after every
-    iteration.
+    `labels` name the training (`preset`), its network (`network`) and what was changed of them
+    (`changes`) in the run's description, which also keeps the `command` line, if there was one.
+    `should_stop` is asked after every iteration.
 
     >>> from pathlib import Path
     >>> from remanence import envs, networks, training
