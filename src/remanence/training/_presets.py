@@ -23,7 +23,8 @@ class Cost:
     """What was measured of a training with one network, for estimates.
 
     Seconds are those of one core of a server processor, `seconds_per_agent` those of all that
-    follows training; bytes are those of a run's files, mostly weights and Adam's moments.
+    follows training, and `seconds_per_size` what is added to them for every unit of what grows that
+    an agent is evaluated at; bytes are those of a run's files, mostly weights and Adam's moments.
 
     >>> from remanence import training
     >>> training.Cost(seconds_per_iteration=0.5).seconds_to_compile
@@ -32,6 +33,7 @@ class Cost:
 
     seconds_per_iteration: float = 0.12
     seconds_per_agent: float = 1.0
+    seconds_per_size: float = 0.0
     seconds_to_compile: float = 15.0
     bytes_per_agent: float = 60e3
 

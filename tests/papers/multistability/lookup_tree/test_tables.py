@@ -164,7 +164,7 @@ def test_five_sentences_sum_it_up(tables):
         "(hybrid); on 100 mazes 2.70 (GRU), 2.70 (minGRU), 3.20 (hybrid) (optimal is 4, chance "
         "1.95).",
         "None of them is nearly optimal (3.8 or more) on 100 mazes.",
-        "Of 2,160 wrong decisions in mazes beyond the number of training, giving back one thing "
-        "that was seen cures some: the table 50%, the index 30% and the junction's flag 10%.",
+        "Of 2,160 wrong decisions in mazes beyond the number of training, showing one thing again "
+        "cures some: the table 50%, the index 30% and the junction's flag 10%.",
         f"The study is too small to test any of the paper's {len(CLAIMS)} claims.",
     ]

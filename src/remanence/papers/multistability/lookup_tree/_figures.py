@@ -53,11 +53,13 @@ FIGURES = {
         draw_lost,
         needs=("lost",),
         title="What is lost when a decision is wrong",
-        caption="Of the wrong decisions of all models of a kind, the share that is cured by giving "
-        "the memory back one thing: what it would be with the table seen anew, with the index, or "
-        "with the flag; “none” is what no gift cures. One decision may be cured by several. "
-        "Circles are the share of right decisions that the same gift spoils. Early decisions are "
-        "those of about as many mazes as there are in training, late ones all that follow.",
+        caption="Every model is led straight through the same mazes, and decides at each junction. "
+        "Of its wrong decisions, bars are the share that is right when one thing is shown once "
+        "more: the table and the index at the maze's entrance, the index at the junction, or the "
+        "flag for a second step; “none” are those that stay wrong in all three. One decision may "
+        "be cured by several. Circles are the share of right decisions that the same spoils. Early "
+        "mazes are about as many as there are in training, late ones all that follow; numbers are "
+        "those of all models of a kind together.",
     ),
     "greedy-parallelizable": _describe_scatter("parallelizable", "greedy"),
     "greedy-nonlinear": _describe_scatter("nonlinear", "greedy"),

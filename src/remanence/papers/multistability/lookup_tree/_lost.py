@@ -1,4 +1,4 @@
-"""What is lost when a decision is wrong: which gift of the table, index or flag would cure it."""
+"""What is lost when a decision is wrong: is it the table, the index or the flag that cures it?"""
 
 import matplotlib as mpl
 import numpy as np
@@ -83,7 +83,7 @@ def _count_right(found: Columns) -> int:
 
 def _explain(figure: Figure, lost: Columns) -> None:
     handles = [
-        Patch(color=COLOURS[when], label=f"{when} (decisions {_say_ends(found)})")
+        Patch(color=COLOURS[when], label=f"{when} ({_say_ends(when, found)})")
         for when in COLOURS
         if count_rows(found := select_rows(lost, when=when))
     ]
@@ -98,5 +98,7 @@ def _explain(figure: Figure, lost: Columns) -> None:
     figure.legend(handles=[*handles, control], loc="outside upper center", ncols=3, fontsize=8)
 
 
-def _say_ends(found: Columns) -> str:
-    return f"{found['first'].min():,}–{found['last'].max():,}"
+def _say_ends(when: str, found: Columns) -> str:
+    if when == "late":
+        return f"from decision {found['first'].min():,} on"
+    return f"decisions {found['first'].min():,}–{found['last'].max():,}"

@@ -20,7 +20,7 @@ from remanence.papers.multistability.lookup_tree._task import name_task
 from remanence.papers.multistability.lookup_tree.claims._models import NEARLY_OPTIMAL
 from remanence.report import Finding, say_number
 
-_GIFTS = {"table": "the table", "index": "the index", "flag": "the junction's flag"}
+_SHOWN = {"table": "the table", "index": "the index", "flag": "the junction's flag"}
 
 
 def summarize(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
@@ -89,16 +89,16 @@ def _say_lasting(scores: Columns) -> str:
 
 
 def _say_lost(lost: Columns) -> str:
-    """Which gift cures most of the late wrong decisions, of all models together."""
+    """What cures late wrong decisions when it is shown again, of all models together."""
     late = select_rows(lost, when="late") if count_rows(lost) else lost
     wrong = int(late["num_wrong"].sum()) if count_rows(late) else 0
     if not wrong:
         return ""
     shares = {part: int(late[f"cured_by_{part}"].sum()) / wrong for part in INTERVENTIONS}
-    parts = [f"{_GIFTS[part]} {share:.0%}" for part, share in shares.items()]
+    parts = [f"{_SHOWN[part]} {share:.0%}" for part, share in shares.items()]
     return (
-        f"Of {wrong:,} wrong decisions in mazes beyond the number of training, giving back one "
-        f"thing that was seen cures some: {join_words(parts)}."
+        f"Of {wrong:,} wrong decisions in mazes beyond the number of training, showing one thing "
+        f"again cures some: {join_words(parts)}."
     )
 
 

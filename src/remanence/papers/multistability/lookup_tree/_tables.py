@@ -11,8 +11,8 @@ groups      a row for each model, `num_mazes` and way of acting: the same, as me
 reach       a row for each model, way of acting and bin of decisions, from the `first` to the `last`
             of an episode: the `share` of right ones, with an interval from `low` to `high`
 lost        a row for each model and `when` ("early", "late"): of the decisions from the `first` to
-            the `last` of an episode, how many were wrong, how many of these are cured by giving
-            back the table, the index or the flag, and how many right ones are spoiled by it
+            the `last` of an episode, how many were wrong, how many of these are cured by showing
+            the table, the index or the flag again, and how many right ones are spoiled by it
 variants    `scores` of sampling agents of other arms, and of those of the main arm with the same
             model and seed; `beside` is the variant that a row is to be compared in
 sampled_scores_of_nonlinear_models, greedy_scores_of_parallelizable_models, ...
