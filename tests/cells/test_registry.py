@@ -115,6 +115,20 @@ def test_size_must_be_a_positive_whole_number(name: str, size: Any, option: str)
         make(name, **sizes, key=KEY)
 
 
+@pytest.mark.parametrize("name", ["bmru", "hybrid"])
+def test_a_whole_number_stands_for_a_real_one(name: str):
+    typed, meant = (make(name, 2, 4, key=KEY, surrogate_width=width) for width in (2, 2.0))
+    assert eqx.tree_equal(typed, meant)
+
+
+@pytest.mark.parametrize("value", ["2", None, True, [2.0], float("nan")])
+@pytest.mark.parametrize("option", ["surrogate_width", "initial_alpha", "initial_threshold"])
+@pytest.mark.usefixtures("without_shape_checks")
+def test_an_option_that_is_no_number_is_refused(option: str, value: Any):
+    with pytest.raises(InvalidOptionError, match=f"{option} = .* is not possible: use a"):
+        make("bmru", 2, 4, key=KEY, **{option: value})
+
+
 def test_hybrid_is_half_and_half():
     cell = make("hybrid", 2, 6, key=KEY)
     assert isinstance(cell, Parallel)

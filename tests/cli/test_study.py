@@ -17,7 +17,7 @@ from remanence.cli import main
 from remanence.report import _page
 from remanence.store import hold_directory, read_table, write_json
 from remanence.study import StudyDirectory, load_results, read_status
-from tests.study.studies import PROFILE, write_profile, write_study
+from tests.study.studies import PROFILE, WIDER, write_profile, write_study
 
 
 @pytest.fixture(scope="module")
@@ -243,3 +243,28 @@ def test_no_worker_is_refused_before_anything_is_written(tmp_path, capsys):
     assert stop.value.code == 2
     assert "--workers = 0" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_variants_are_shown_where_there_are_any(tmp_path, study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    main(["results", str(study)])
+    assert "variant" not in capsys.readouterr().out
+    path = write_study(tmp_path, PROFILE + WIDER)
+    main(["results", str(path)])
+    titles, *rows = capsys.readouterr().out.splitlines()
+    assert titles.split()[:4] == ["preset", "network", "cell", "variant"]
+    assert [row.split()[2:4] for row in rows] == [["bmru", "2"], ["bmru", "wider"], ["gru", "2"]]
+    main(["results", str(study), "stability", "--format", "csv"])
+    assert {row["variant"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {""}
+    main(["status", str(path), "--json"])
+    jobs = json.loads(capsys.readouterr().out)["jobs"]
+    assert [job["variant"] for job in jobs.values()] == ["", "", "wider"]
+
+
+def test_variants_are_compared(tmp_path, study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    main(["compare", str(study)])
+    assert "variant" not in capsys.readouterr().out
+    main(["compare", str(write_study(tmp_path, PROFILE + WIDER))])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["variant", "wider"] in lines

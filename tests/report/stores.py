@@ -39,15 +39,19 @@ def write_run(path: Path, preset: str, cell: str) -> None:
     write_json(path / "run.json", {"format": 1, "what": what, "about": about, "versions": {}})
 
 
-def write_study(path: Path, presets: tuple[str, ...] = PRESETS) -> Path:
+def write_study(
+    path: Path, presets: tuple[str, ...] = PRESETS, variants: tuple[str, ...] = ()
+) -> Path:
     """Write plan, tables and certificates."""
-    for job in begin_study(path, presets):
+    for job in begin_study(path, presets, variants):
         _write_job(path, job)
     return path
 
 
-def begin_study(path: Path, presets: tuple[str, ...] = PRESETS) -> list[dict]:
-    """Write the plan, and return its jobs."""
+def begin_study(
+    path: Path, presets: tuple[str, ...] = PRESETS, variants: tuple[str, ...] = ()
+) -> list[dict]:
+    """Write the plan, and return its jobs; of the BMRU there is one more for each variant."""
     jobs = [
         {
             "id": f"{preset}-{cell}",
@@ -61,6 +65,12 @@ def begin_study(path: Path, presets: tuple[str, ...] = PRESETS) -> list[dict]:
         }
         for preset in presets
         for cell in CELLS
+    ]
+    jobs += [
+        job | {"id": f"{job['id']}-{name}", "variant": name, "changes": {"surrogate_width": width}}
+        for width, name in enumerate(variants, start=2)
+        for job in jobs
+        if job["cell"] == "bmru"
     ]
     plan = {"format": 1, "name": "tmaze", "profile": "test", "note": "", "jobs": jobs}
     write_json(path / "study.json", plan | {"command": ["remanence", "reproduce", "<tmaze>"]})

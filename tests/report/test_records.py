@@ -5,7 +5,7 @@ import pytest
 
 from remanence.errors import StoreError
 from remanence.figures import count_rows
-from remanence.report import read_records
+from remanence.report import derive_common_tables, read_records, write_report
 from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
@@ -137,3 +137,42 @@ def test_a_study_that_is_none_is_refused(tmp_path):
         write_json(tmp_path / "study.json", plan | {"jobs": jobs})
         with pytest.raises(StoreError, match="its plan cannot be read"):
             read_records(tmp_path)
+
+
+def test_variants_are_kept_apart_and_are_records_too(tmp_path):
+    whole = write_study(tmp_path / "study", variants=("wide", "wider"))
+    (whole / "runs" / "tmaze-long-bmru-wider" / "stability.parquet").unlink()
+    main, plain = read_records(whole), read_records(write_study(tmp_path / "plain"))
+    assert list(main.variants) == ["wide", "wider"]
+    assert [arm.problems for arm in main.arms] == [
+        (),
+        (),
+        ("tmaze-long-bmru-wider: no stability.",),
+    ]
+    # What is made of the main arm is what a study without variants would give.
+    assert main.certificates == plain.certificates
+    assert (main.status, main.trained) == (plain.status, plain.trained)
+    ours, theirs = derive_common_tables(main), derive_common_tables(plain)
+    for table, columns in theirs.items():
+        assert ours[table].keys() == columns.keys()
+        for name, column in columns.items():
+            np.testing.assert_array_equal(ours[table][name], column)
+    for name, records in main.variants.items():
+        agents = derive_common_tables(records)["agents"]
+        assert count_rows(agents) == 2 * len(SEEDS)
+        assert (set(agents["model"]), set(agents["variant"])) == ({"bmru"}, {name})
+        assert set(agents["job"]) == {f"tmaze-short-bmru-{name}", f"tmaze-long-bmru-{name}"}
+
+
+def test_the_page_names_variants_and_figures_leave_them_out(tmp_path):
+    write_study(tmp_path / "plain")
+    whole = write_study(tmp_path / "study", variants=("wider",))
+    ours, theirs = write_report(whole), write_report(tmp_path / "plain")
+    assert ours.problems == ()
+    assert (ours.findings, ours.summary) == (theirs.findings, theirs.summary)
+    text = ours.path.read_text()
+    assert "about the main arm" in text
+    assert "in 1 variant: wider." in text
+    assert "variant wider <span" in text
+    assert "tmaze-long-bmru-wider: 1–6" in text
+    assert "main arm" not in theirs.path.read_text()

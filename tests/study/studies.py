@@ -34,13 +34,25 @@ changes = { num_envs = 4, num_steps = 16, policy_epochs = 1, value_epochs = 1 }
 """
 
 
-def write_profile(path: Path) -> str:
-    path.write_text(PROFILE)
+# The same BMRU once more, with another surrogate.
+WIDER = """
+[[trainings]]
+presets = ["tmaze-short"]
+cells = ["bmru"]
+seeds = [1, 2]
+num_iterations = 3
+variant = "wider"
+changes = { num_envs = 4, num_steps = 16, policy_epochs = 1, value_epochs = 1, surrogate_width = 2 }
+"""
+
+
+def write_profile(path: Path, text: str = PROFILE) -> str:
+    path.write_text(text)
     return str(path)
 
 
-def load_tiny(directory: Path):
-    return load_profile("tmaze", write_profile(directory / "tiny.toml"))
+def load_tiny(directory: Path, text: str = PROFILE):
+    return load_profile("tmaze", write_profile(directory / "tiny.toml", text))
 
 
 def open_threads():
@@ -60,9 +72,9 @@ def assert_same_tables(one: Path, other: Path) -> None:
             np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{table}.{name}")
 
 
-def write_study(path: Path) -> Path:
+def write_study(path: Path, text: str = PROFILE) -> Path:
     """The tables of a study that nobody ran: of each cell, seed 1 is better than seed 2."""
-    study = load_tiny(path)
+    study = load_tiny(path, text)
     directory = StudyDirectory(path)
     directory.begin(study)
     for job in study.jobs:

@@ -9,7 +9,7 @@ from remanence.cli._options import parse_options
 from remanence.errors import RemanenceError
 from remanence.study import Study, estimate, list_profiles, load_profile
 from remanence.training import get_preset
-from tests.study.studies import PROFILE, PROFILES
+from tests.study.studies import PROFILE, PROFILES, WIDER, load_tiny
 
 
 def count_agents(study: Study) -> int:
@@ -194,3 +194,54 @@ def test_a_file_changes_what_the_command_line_changes(tmp_path):
         assert (job.make_architecture(), job.make_config()) == (network, config)
         assert job.list_changes() == parse_options(typed)
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_variants_are_arms_of_one_study(tmp_path):
+    study = load_tiny(tmp_path, PROFILE + WIDER.replace("[1, 2]", "[1, 2]\nseeds_per_job = 1"))
+    assert [(job.id, job.variant) for job in study.jobs] == [
+        ("tmaze-short-gru", ""),
+        ("tmaze-short-bmru", ""),
+        ("tmaze-short-bmru-wider-s1-1", "wider"),
+        ("tmaze-short-bmru-wider-s2-2", "wider"),
+    ]
+    assert study.jobs[1].model == study.jobs[2].model == "bmru"
+    assert study.jobs[2].make_architecture().cell_options == (("surrogate_width", 2),)
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"wider"', "2", "variant = 2"),
+        ('"wider"', '"../wider"', "variant = '../wider' is not possible: use 1 to 40 lower-case"),
+        ('"wider"', '"Wider"', "variant = 'Wider'"),
+        ('"wider"', f'"{"w" * 41}"', "use 1 to 40"),
+        ('"wider"', '""', "seed 1 is given 2 times; name a variant"),
+        ("variant =", "variants =", "Did you mean 'variant'"),
+        ("surrogate_width =", "surrogate_with =", "Did you mean 'surrogate_width'"),
+        (
+            ", surrogate_width = 2",
+            "",
+            "variant = 'wider' is not possible: the main arm has the same",
+        ),
+        # Another arm of the same name, or the same arm under another name.
+        (
+            "",
+            WIDER.replace("[1, 2]", "[3, 4]\nseeds_per_job = 1").replace("= 2 }", "= 3 }"),
+            "and {",
+        ),
+        ("", WIDER.replace("wider", "broader"), "the variant 'broader' has the same changes"),
+    ],
+)
+def test_a_mistake_in_a_variant_is_told(old, new, message, tmp_path):
+    arm = WIDER.replace(old, new) if old else WIDER + new
+    assert arm != WIDER
+    with pytest.raises(RemanenceError) as told:
+        load_tiny(tmp_path, PROFILE + arm)
+    assert message in str(told.value)
+
+
+def test_a_study_has_a_main_arm(tmp_path):
+    head = PROFILE[: PROFILE.index("[[trainings]]")]
+    with pytest.raises(RemanenceError, match="figures and claims are about the main arm"):
+        load_tiny(tmp_path, head + WIDER)

@@ -16,7 +16,14 @@ from remanence.study import (
     load_results,
     read_status,
 )
-from tests.study.studies import PROFILE, PROFILES, run_here, write_study
+from tests.study.studies import (
+    PROFILE,
+    PROFILES,
+    WIDER,
+    invent_tables,
+    run_here,
+    write_study,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +45,30 @@ def test_outcomes_are_what_the_two_episodes_say(path):
                 mean = float(np.mean(table["return"][mine]))
                 expected.add((job.cell, seed, length, round(mean, 9), outcome))
     found = load_results(path, "outcomes").fetchall()
-    assert {(r[2], r[3], r[4], round(r[5], 9), r[9]) for r in found} == expected
+    assert {(r[2], r[4], r[5], round(r[6], 9), r[10]) for r in found} == expected
     assert len(found) == len(expected)
-    assert {r[9] for r in found} == {"solved", "random", "timeout"}
+    assert {r[10] for r in found} == {"solved", "random", "timeout"}
 
 
 def test_the_summary_counts_agents(path):
     rows = load_results(path, "summary").fetchall()
     assert rows == [
-        ("tmaze-short", "small", "bmru", 2, 1, 0, 1, 1),
-        ("tmaze-short", "small", "gru", 2, 1, 1, 1, 1),
+        ("tmaze-short", "small", "bmru", "", 2, 1, 0, 1, 1),
+        ("tmaze-short", "small", "gru", "", 2, 1, 1, 1, 1),
     ]
+
+
+def test_variants_have_rows_of_their_own(tmp_path):
+    path = write_study(tmp_path, PROFILE + WIDER)
+    main = load_results(path, "summary").filter("variant = ''").fetchall()
+    assert [row[2:5] for row in main] == [("bmru", "", 2), ("gru", "", 2)]
+    (row,) = load_results(path, "summary").filter("variant <> ''").fetchall()
+    assert row == ("tmaze-short", "small", "bmru", "wider", 2, 1, 0, 1, 1)
+    for table in (*invent_tables("bmru"), "outcomes"):
+        found = load_results(path, table)
+        assert found.columns[:5] == ["preset", "network", "cell", "variant", "seed"]
+        count = len(found.filter("variant = 'wider'").fetchall())
+        assert count == len(found.filter("variant = '' and cell = 'bmru'").fetchall()) > 0
 
 
 def test_what_was_not_evaluated_at_100_is_not_said_to_fail_there(tmp_path):

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from remanence import cells
+from remanence.envs import LookupTreeMaze
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.networks import make_architecture
 from remanence.training import PPOConfig, Preset, get_preset
@@ -28,8 +29,7 @@ def test_every_kind_of_option_goes_where_it_belongs():
         **{"num_iterations": 20, "discount": 0.9},
     }
     env, network, config = get_preset("lookup-tree").set_up("bmru", changes)
-    usual, _ = get_preset("lookup-tree").make_environment()
-    assert env[0].unwrapped == type(usual)(table_size=3, index_encoding="one-hot")
+    assert env[0].unwrapped == LookupTreeMaze(table_size=3, index_encoding="one-hot")
     assert env[0] != env[0].unwrapped
     assert (int(env[1].length_low), int(env[1].length_high)) == (1, 2)
     assert (int(env[1].num_mazes_low), int(env[1].num_mazes_high)) == (1, 20)

@@ -8,6 +8,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -72,9 +73,9 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
             ("surrogate_width", surrogate_width),
             ("initial_threshold", initial_threshold),
         ]:
-            if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+            if not _is_number(value) or not 0 < value < math.inf:
                 raise InvalidOptionError(option, value, "use a number above 0")
-        if not isinstance(initial_alpha, numbers.Real) or not math.isfinite(initial_alpha):
+        if not _is_number(initial_alpha) or not math.isfinite(initial_alpha):
             raise InvalidOptionError("initial_alpha", initial_alpha, "use a finite number")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
@@ -90,6 +91,10 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         n, threshold = projected[0], jnp.abs(projected[1])
         z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
         return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))

@@ -69,9 +69,10 @@ def make(name: str, input_size: int, state_size: int, *, key: Key, **options: An
     >>> cell.input_size, cell.state_size, cell.linear
     (1, 2, True)
     """
-    factory = registry[name]
+    factory, known = registry[name], list_options(name)
     if not _takes_any_option(factory):
-        check_options(name, options, list_options(name))
+        check_options(name, options, known)
+    options = {option: _read(value, known.get(option)) for option, value in options.items()}
     return factory(input_size, state_size, key=key, **options)
 
 
@@ -86,6 +87,12 @@ def list_options(name: str) -> dict[str, Any]:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     options = [p for p in others if p.name != "key" and p.kind not in variadic]
     return {parameter.name: parameter.default for parameter in options}
+
+
+def _read(value: Any, default: Any) -> Any:
+    """The value; where a real number is wanted, a whole one that was typed stands for it."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and isinstance(default, float) else value
 
 
 def _takes_any_option(factory: CellFactory) -> bool:

@@ -60,6 +60,7 @@ def summarize_run(entry: RunEntry) -> dict[str, Any]:
     growth = entry.about["growth"]
     return {
         "cell": entry.cell,
+        "variant": entry.variant,
         "agents": len(entry.seeds),
         "iterations": entry.num_iterations,
         "trained": _measure_training(entry),
@@ -102,7 +103,8 @@ def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
     table.add_column("")
     for name in rows:
         table.add_column(name, justify="right", overflow="fold")
-    for fact in ("cell", "agents", "iterations"):
+    varied = ("variant",) if any(row["variant"] for row in rows.values()) else ()
+    for fact in ("cell", *varied, "agents", "iterations"):
         table.add_row(fact, *(str(row[fact]) for row in rows.values()))
     table.add_row("return, trained", *(_show(row["trained"]) for row in rows.values()))
     for axis, value in _choose_values(rows):

@@ -147,13 +147,15 @@ def _has_jobs_left(status: StudyStatus) -> bool:
 
 
 def _to_json(status: StudyStatus) -> dict[str, Any]:
+    variants = {job.id: job.variant for job in status.study.jobs}
     return {
         "name": status.study.name,
         "profile": status.study.profile,
         "finished": status.finished,
         "abandoned": status.abandoned,
         "jobs": {
-            id: dataclasses.asdict(job) | {"lost": job.lost} for id, job in status.jobs.items()
+            id: dataclasses.asdict(job) | {"lost": job.lost, "variant": variants[id]}
+            for id, job in status.jobs.items()
         },
     }
 

@@ -85,8 +85,13 @@ class Results(Command):
 def print_relation(console: Console, relation: "duckdb.DuckDBPyRelation") -> None:
     """The first rows of a relation, and how many more there are.
 
-    As a table if the screen is wide enough for every word and number, else row by row.
+    As a table if the screen is wide enough for every word and number, else row by row. Variants are
+    shown where there are any.
     """
+    if "variant" in relation.columns and not _has_variants(relation):
+        relation = relation.project(
+            ", ".join(f'"{it}"' for it in relation.columns if it != "variant")
+        )
     rows = [[_show(value) for value in row] for row in relation.limit(MOST_ROWS).fetchall()]
     (count,) = relation.count("*").fetchall()[0]
     titles = [name.replace("_", " ") for name in relation.columns]
@@ -105,6 +110,10 @@ def print_relation(console: Console, relation: "duckdb.DuckDBPyRelation") -> Non
         console.print("no rows")
     if count > len(rows):
         console.print(f"{count - len(rows):,} more rows; all with --format csv", highlight=False)
+
+
+def _has_variants(relation: "duckdb.DuckDBPyRelation") -> bool:
+    return bool(relation.filter("variant::varchar <> ''").limit(1).fetchall())
 
 
 def _fit(columns: Sequence[Sequence[str]], available: int) -> list[int] | None:

@@ -25,7 +25,7 @@ from remanence.report._experiment import LONGEST_SUMMARY, Experiment, find_exper
 from remanence.report._pictures import Picture, draw_pictures
 from remanence.report._records import Records, read_records
 from remanence.store import write_text
-from remanence.study import RunEntry
+from remanence.study import JobStatus, RunEntry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,8 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     failed = [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
     findings = judge_claims(experiment.claims, tables)
     summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
-    report = WrittenReport(path, findings, (*records.problems, *failed), summary)
+    problems = [problem for arm in records.arms for problem in arm.problems]
+    report = WrittenReport(path, findings, (*problems, *failed), summary)
     title = experiment.entitle(tables)
     write_text(path, _render(experiment, title, records, report, pictures))
     if findings:
@@ -104,8 +105,10 @@ def _render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    agents = list_rows(derive_common_tables(records)["agents"])
-    jobs = [_describe_job(records, job, experiment.looks) for job in records.jobs]
+    agents = [row for arm in records.arms for row in list_rows(derive_common_tables(arm)["agents"])]
+    jobs = [_describe_job(arm, job, experiment.looks) for arm in records.arms for job in arm.jobs]
+    certificates = {key: it for arm in records.arms for key, it in arm.certificates.items()}
+    statuses = {id: it for arm in records.arms for id, it in arm.status.items()}
     return environment.get_template("report.html.j2").render(
         experiment=experiment,
         title=title,
@@ -113,15 +116,16 @@ def _render(
         plan=_complete(records.description),
         jobs=jobs,
         problems=report.problems,
-        failures=_list_failures(records),
+        failures=_list_failures(statuses),
         num_agents=len(agents),
         claims=_group_claims(experiment.claims, report.findings),
         verdicts=report.count_verdicts(),
         fewest=(FEWEST_MODELS, FEWEST_COUNTED),
         pictures=pictures,
-        certificates=[(job, _certify(records, agents, job["id"])) for job in jobs],
-        has_certificates=bool(records.certificates),
-        seconds=sum(job.seconds for job in records.status.values()),
+        certificates=[(job, _certify(certificates, agents, job["id"])) for job in jobs],
+        has_certificates=bool(certificates),
+        variants=list(records.variants),
+        seconds=sum(status.seconds for status in statuses.values()),
     )
 
 
@@ -153,6 +157,7 @@ def _describe_job(records: Records, job: RunEntry, looks: Looks) -> dict[str, An
         "id": job.id,
         "model": find_look(looks.models, job.model).name,
         "training": find_look(looks.trainings, job.preset).name,
+        "variant": job.variant,
         "seeds": _show_seeds(job.seeds),
         "num_seeds": len(job.seeds),
         "num_iterations": job.num_iterations,
@@ -168,17 +173,17 @@ def _show_seeds(seeds: Sequence[int]) -> str:
     return f"{seeds[0]}–{seeds[-1]}" if whole and len(seeds) > 1 else ", ".join(map(str, seeds))
 
 
-def _list_failures(records: Records) -> list[tuple[str, str]]:
+def _list_failures(statuses: Mapping[str, JobStatus]) -> list[tuple[str, str]]:
     """Jobs that failed, and what they failed with."""
     return [
-        (name, status.error or "")
-        for name, status in records.status.items()
-        if status.state == "failed"
+        (name, status.error or "") for name, status in statuses.items() if status.state == "failed"
     ]
 
 
 def _certify(
-    records: Records, agents: Sequence[Mapping[str, Any]], job: str
+    certificates: Mapping[tuple[str, int], Mapping[str, Any]],
+    agents: Sequence[Mapping[str, Any]],
+    job: str,
 ) -> list[dict[str, Any]]:
     """What the certificate of each agent of a job says."""
     return [
@@ -186,10 +191,10 @@ def _certify(
             "seed": agent["seed"],
             "stability": agent["stability"],
             "vaa": _show_vaa(agent["vaa"], agent["vaa_limit"]),
-            **describe_certificate(records.certificates[job, agent["seed"]]),
+            **describe_certificate(certificates[job, agent["seed"]]),
         }
         for agent in agents
-        if agent["job"] == job and (job, agent["seed"]) in records.certificates
+        if agent["job"] == job and (job, agent["seed"]) in certificates
     ]
 
 

@@ -42,7 +42,10 @@ NEEDED = {
     },
     "curves": {"seed": WHOLE, "iteration": WHOLE, "return": NUMBER},
 }
-IDENTITY = ("job", "preset", "model", "cell", "parallelizable", "num_iterations", "seed")
+IDENTITY = (
+    *("job", "preset", "model", "cell", "variant"),
+    *("parallelizable", "num_iterations", "seed"),
+)
 
 
 class GrowthWords(NamedTuple):
@@ -55,6 +58,10 @@ class GrowthWords(NamedTuple):
 @dataclasses.dataclass(frozen=True)
 class Records:
     """What was planned, tables, certificates by run and seed, and what could not be read.
+
+    All of it is of one arm of the study, the main one, and nothing that is made of these records
+    mixes arms; `variants` has the records of the others by their names, so that
+    `derive_tables(records.variants[name])` gives the same tables of another arm.
 
     `description` is what study.json or run.json says, `status` has the state of every run by its
     id. Every table has the columns of `IDENTITY`, which say which agent a row is about; unknown
@@ -75,6 +82,12 @@ class Records:
     problems: tuple[str, ...]
     growth: GrowthWords
     levels: Mapping[str, float]
+    variants: Mapping[str, "Records"] = dataclasses.field(default_factory=dict)
+
+    @property
+    def arms(self) -> "list[Records]":
+        """The records of every arm: these, and those of the variants."""
+        return [self, *self.variants.values()]
 
     @property
     def trained(self) -> dict[str, tuple[int, int] | None]:
@@ -93,13 +106,31 @@ def read_records(path: str | Path) -> Records:
     """
     path = Path(path)
     entries = list_entries(path)
-    problems = [absence for entry in entries for absence in _find_absent(entry)]
     run = RunDirectory(path)
+    description = run.read_description() if run.exists else StudyDirectory(path).read_description()
+    status = {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs
+    names = dict.fromkeys(["", *(entry.variant for entry in entries)])
+    arms = {
+        name: _read_arm(path, description, [it for it in entries if it.variant == name], status)
+        for name in names
+    }
+    main = arms.pop("")
+    return dataclasses.replace(main, variants=arms)
+
+
+def _read_arm(
+    path: Path,
+    description: Mapping[str, Any],
+    entries: Sequence[RunEntry],
+    status: Mapping[str, JobStatus],
+) -> Records:
+    """All that is there of some runs, which are an arm of a study."""
+    problems = [absence for entry in entries for absence in _find_absent(entry)]
     return Records(
         path,
-        run.read_description() if run.exists else StudyDirectory(path).read_description(),
+        description,
         entries,
-        {entries[0].id: JobStatus(state="done")} if run.exists else read_status(path).jobs,
+        {entry.id: status[entry.id] for entry in entries},
         tables={name: _read_all(path, entries, name, problems) for name in _list_names(entries)},
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
@@ -175,6 +206,7 @@ def _read_part(entry: RunEntry, table: str) -> Columns:
         "preset": entry.preset,
         "model": entry.model,
         "cell": entry.cell,
+        "variant": entry.variant,
         "parallelizable": bool(entry.about["parallelizable"]),
         "num_iterations": entry.num_iterations,
     }

@@ -13,7 +13,8 @@ from remanence import cells, envs
 from remanence.errors import RemanenceError, StoreError
 from remanence.networks import architectures
 from remanence.study._directory import StudyDirectory
-from remanence.study._plan import Job, name_model
+from remanence.study._names import name_model
+from remanence.study._plan import Job
 from remanence.study._records import AgentRecords
 from remanence.study._stages import stages
 from remanence.training import RunDirectory, describe_task, get_preset
@@ -23,8 +24,9 @@ from remanence.training import RunDirectory, describe_task, get_preset
 class RunEntry:
     """One run: what it is called and what was planned, and where its files are.
 
-    `changes` are what differs from the preset beside the number of iterations. `tables` are those
-    that the plan asks for; of a run without a plan, the curves alone.
+    `changes` are what differs from the preset beside the number of iterations, `variant` is the arm
+    of the study that they make, empty in the main arm and of a run without a plan. `tables` are
+    those that the plan asks for; of a run without a plan, the curves alone.
 
     >>> from remanence import study
     >>> (entry,) = study.list_entries("examples/agents/mingru")
@@ -39,6 +41,7 @@ class RunEntry:
     seeds: Sequence[int]
     num_iterations: int
     changes: Mapping[str, Any]
+    variant: str
     tables: Sequence[str]
     run: RunDirectory
     records: AgentRecords
@@ -90,6 +93,7 @@ def _describe_job(directory: StudyDirectory, job: Job) -> RunEntry:
         seeds=job.seeds,
         num_iterations=job.num_iterations,
         changes=dict(job.changes),
+        variant=job.variant,
         tables=("curves", *_list_tables(job)),
         run=directory.open_run(job),
         records=directory.open_records(job),
@@ -117,6 +121,7 @@ def _describe_run(run: RunDirectory) -> RunEntry:
             for name, value in about.get("changes", {}).items()
             if name != "num_iterations"
         },
+        variant="",
         tables=("curves",),
         run=run,
         records=AgentRecords(run.path),

@@ -12,21 +12,12 @@ from remanence.certificates import BUDGET
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import LONGEST
 from remanence.networks import Architecture, architectures
+from remanence.study._names import check_file_name, check_variant, name_job, name_model
 from remanence.study._stages import stages
-from remanence.training import (
-    LARGEST_SEED,
-    PPOConfig,
-    Setup,
-    check_training,
-    get_preset,
-    presets,
-)
+from remanence.training import LARGEST_SEED, PPOConfig, Setup, check_training, get_preset
 
-PLAIN_NETWORK = "small"
 # A study of another environment than certificates are for says which of these it wants.
 DEFAULT_STAGES = ("evaluate", "stability", "certify")
-# File systems take 255 bytes, of which endings and those of temporary files need some.
-LONGEST_NAME = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +27,8 @@ class Job:
     `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
     them, in this order: all that their environment is fit for, if not given. `budget` is the number
     of steps that a certificate may take, `changes` are options of the environment, the network, the
-    cell and PPO that differ from the preset's, as `Preset.set_up` takes them.
+    cell and PPO that differ from the preset's, as `Preset.set_up` takes them. `variant` names the
+    arm of the study that they make, beside the main one, whose name is empty.
 
     >>> from remanence import study
     >>> job = study.Job(
@@ -69,8 +61,10 @@ class Job:
     budget: int = BUDGET
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
     stages: Sequence[str] = DEFAULT_STAGES
+    variant: str = ""
 
     def __post_init__(self):
+        check_variant(self.variant)
         check_file_name("id", self.id)
         object.__setattr__(self, "network", architectures.find_name(self.network))
         object.__setattr__(self, "stages", tuple(self.stages))
@@ -101,6 +95,11 @@ class Job:
     def model(self) -> str:
         """What its agents are, by network and cell."""
         return name_model(self.preset, self.network, self.cell)
+
+    @property
+    def arm(self) -> tuple[str, str, str, str]:
+        """What its agents are counted with: preset, network, cell and variant."""
+        return self.preset, self.network, self.cell, self.variant
 
     def list_changes(self) -> dict[str, Any]:
         """All that differs from the preset, its number of iterations included."""
@@ -161,23 +160,24 @@ class Study:
         object.__setattr__(self, "jobs", tuple(self.jobs))
         if not self.jobs:
             raise InvalidOptionError("trainings", [], "a study needs one or more")
-        agents = Counter(
-            (name_job(job.preset, job.network, job.cell), seed)
-            for job in self.jobs
-            for seed in job.seeds
-        )
-        (training, seed), number = agents.most_common(1)[0]
+        agents = Counter((job.arm, seed) for job in self.jobs for seed in job.seeds)
+        (arm, seed), number = agents.most_common(1)[0]
         if number > 1:
-            raise InvalidOptionError("trainings", training, f"seed {seed} is given {number} times")
+            remedy = f"seed {seed} is given {number} times; name a variant to train it in two ways"
+            raise InvalidOptionError("trainings", name_job(*arm), remedy)
         id, number = Counter(job.id for job in self.jobs).most_common(1)[0]
         if number > 1:
             remedy = "several jobs would have this name; give all seeds in one training"
             raise InvalidOptionError("trainings", id, remedy)
 
     def check(self) -> None:
-        """Raise if one of its jobs cannot be done."""
+        """Raise if one of its jobs cannot be done, or if its arms cannot be told apart."""
         for job in self.jobs:
             job.check()
+        if all(job.variant for job in self.jobs):
+            remedy = "figures and claims are about the main arm; leave it out of one training"
+            raise InvalidOptionError("variant", self.jobs[0].variant, remedy)
+        _check_arms(self.jobs)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `study.json` has it."""
@@ -191,40 +191,23 @@ class Study:
         return Study(found["name"], found["profile"], found["note"], jobs)
 
 
-def check_file_name(option: str, name: Any) -> None:
-    """Raise unless a name can be that of a file in a directory of ours, and in no other.
-
-    Plans may come from others, and their names become parts of paths.
-    """
-    harmless = (
-        isinstance(name, str)
-        and name.isprintable()  # which rules out NUL, line breaks and what is no UTF-8
-        and not set(name) & set("/\\")
-        and not name.startswith(".")
-        and 0 < len(name.encode()) <= LONGEST_NAME
-    )
-    if not harmless:
-        remedy = (
-            f"files are named after it; use 1 to {LONGEST_NAME} letters, digits and marks, none of "
-            "them a slash or backslash, and no dot at the start"
-        )
-        raise InvalidOptionError(option, name, remedy)
-
-
-def name_job(preset: str, network: str, cell: str, seeds: Sequence[int] | None = None) -> str:
-    """A job's id, such as preset-gru; with seeds if there are other jobs for others."""
-    batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
-    return f"{preset}-{name_model(preset, network, cell)}{batch}"
-
-
-def name_model(preset: str, network: str, cell: str) -> str:
-    """The cell's name in the preset's network, and another network's where it has its own cell.
-
-    A preset that only its author has is taken to be one of small networks.
-    """
-    plain = presets[preset].architecture if preset in presets else PLAIN_NETWORK
-    own = network in architectures and architectures[network].cell == cell
-    return cell if network == plain else network if own else f"{network}-{cell}"
+def _check_arms(jobs: Sequence[Job]) -> None:
+    """Raise if agents of one arm are trained in two ways, or those of two arms in the same one."""
+    arms: dict[tuple[str, ...], dict[str, Any]] = {}
+    for job in jobs:
+        variants = arms.setdefault(job.arm[:-1], {})
+        changes = variants.setdefault(job.variant, job.list_changes())
+        if changes != job.list_changes():
+            remedy = (
+                f"it has changes {changes} and {job.list_changes()}; name one of them a variant"
+            )
+            raise InvalidOptionError("trainings", name_job(*job.arm), remedy)
+        same = [name for name, it in variants.items() if it == changes and name != job.variant]
+        if same:
+            first, second = sorted((same[0], job.variant))
+            other = f"the variant {first!r}" if first else "the main arm"
+            remedy = f"{other} has the same changes, so its agents would be the same; leave one out"
+            raise InvalidOptionError("variant", second, remedy)
 
 
 def _freeze(value: Any) -> Any:

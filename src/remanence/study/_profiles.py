@@ -11,7 +11,8 @@ from remanence.certificates import BUDGET
 from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
-from remanence.study._plan import DEFAULT_STAGES, Job, Study, name_job
+from remanence.study._names import name_job
+from remanence.study._plan import DEFAULT_STAGES, Job, Study
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 MOST_PER_DECADE = 1_000
@@ -28,6 +29,7 @@ _TRAINING_KEYS = (
     "lengths",
     "budget",
     "changes",
+    "variant",
     "stages",
 )
 
@@ -103,20 +105,22 @@ def _make_study(found: Mapping[str, Any]) -> Study:
 def _list_jobs(
     training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str]
 ) -> Iterator[Job]:
-    optional = ("network", "seeds_per_job", "lengths", "budget", "changes", "stages")
+    needed = ("presets", "cells", "seeds", "num_iterations")
+    optional = tuple(key for key in _TRAINING_KEYS if key not in needed)
     _check_keys("a training", training, _TRAINING_KEYS, optional)
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", max(1, len(seeds)))
     check_whole("seeds_per_job", size, 1)
     lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
+    variant = training.get("variant", "")
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
         for cell in training["cells"]:
             for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
-                id = name_job(preset, network, cell, batch if size < len(seeds) else None)
+                named = batch if size < len(seeds) else None
                 yield Job(
-                    id=id,
+                    id=name_job(preset, network, cell, variant, named),
                     preset=preset,
                     network=network,
                     cell=cell,
@@ -126,6 +130,7 @@ def _list_jobs(
                     budget=training.get("budget", BUDGET),
                     changes=_read_changes(training.get("changes", {})),
                     stages=training.get("stages", asked),
+                    variant=variant,
                 )
 
 
@@ -201,6 +206,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "profile": (_is_name, "give a name"),
     "note": (_is_name, "give a sentence"),
     "network": (_is_name, "give a name"),
+    "variant": (_is_name, "give a name"),
     "presets": (_lists_names, "give a list of names"),
     "cells": (_lists_names, "give a list of names"),
     "trainings": (_is_list, "give a list"),

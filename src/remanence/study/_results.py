@@ -16,7 +16,7 @@ from remanence.study._stages import Stage, stages
 if TYPE_CHECKING:
     import duckdb
 
-_IDENTITY = ("preset", "network", "cell", "seed")
+_IDENTITY = ("preset", "network", "cell", "variant", "seed")
 # 100 is a horizon beyond what is trained on, and far from what is out of reach.
 _PROBE = 100
 _COMMANDS = {
@@ -47,7 +47,9 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     each seed and iteration, `summary` for each training; `sampled_evaluations`, `sampled_outcomes`
     and `sampled_decisions` are of agents that sample their actions. `.fetchnumpy()`, `.df()`,
     `.pl()` and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow,
-    as far as those are installed, and `.filter`, `.aggregate` and the rest query it. A span of
+    as far as those are installed, and `.filter`, `.aggregate` and the rest query it. Every row has
+    the `preset`, `network`, `cell` and `variant` of its agents; the last is empty in a study's main
+    arm and of runs by themselves, so that `.filter("variant = ''")` keeps the main arm. A span of
     every length is infinite; what is undecided or unknown is null. A query of it reads no file,
     whoever wrote it.
 
@@ -96,7 +98,7 @@ def _read(entry: RunEntry, table: str) -> Columns:
 
 def _label(entry: RunEntry, columns: Columns) -> Columns:
     number = len(columns["seed"])
-    labels = {"preset": entry.preset, "network": entry.network, "cell": entry.cell}
+    labels = {name: getattr(entry, name) for name in _IDENTITY if name != "seed"}
     return {name: np.full(number, label) for name, label in labels.items()} | dict(columns)
 
 
@@ -127,8 +129,9 @@ def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBP
         if table in known
     )
     query = (
-        f"select preset, network, cell, count(*) as agents{', ' if columns else ''}{columns} "
-        f"from ({agents}) {joined} group by all order by preset desc, network desc, cell"
+        f"select preset, network, cell, variant, count(*) as agents"
+        f"{', ' if columns else ''}{columns} from ({agents}) {joined} group by all "
+        "order by preset desc, network desc, cell, variant"
     )
     return seal_tables(known, query)
 

@@ -93,6 +93,7 @@ def _name_agents(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     named = {
         "job": np.array([_name_job(*label) for label in labels]),
         "model": np.array([_name_model(network, cell) for _, network, cell in labels]),
+        "variant": np.full(len(labels), ""),
         "parallelizable": np.isin(columns["cell"], ["mingru", "bmru"]),
         "num_iterations": np.array([_count_iterations(network) for _, network, _ in labels]),
         "seed": columns["seed"].astype(int),
