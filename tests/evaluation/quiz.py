@@ -25,7 +25,8 @@ class QuizState(NamedTuple):
 class Quiz(AbstractEnvironment):
     """Every third step is a pause, in which nothing is decided; the others are questions.
 
-    Nobody can know the answers: they are drawn, as is what is seen besides the cue.
+    Nobody can know the answers: they are drawn, as is what is seen besides the cue. Each cue has
+    one question less than the one before.
     """
 
     params_class: ClassVar[type] = QuizParams
@@ -71,4 +72,5 @@ class Quiz(AbstractEnvironment):
         reward = self.judge(state, action).astype(jnp.float32)
         state = state._replace(time=state.time + 1)
         asked = state.time - state.time // 3
-        return state, reward, asked >= params.num_questions, state.time >= params.limit
+        enough = asked >= params.num_questions - state.cue
+        return state, reward, enough, state.time >= params.limit

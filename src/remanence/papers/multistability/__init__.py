@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from remanence.papers.multistability import _presets as _presets
+from remanence.papers.multistability import _stages as _stages
 from remanence.report import experiments
 
 if TYPE_CHECKING:
