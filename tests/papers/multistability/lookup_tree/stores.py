@@ -46,6 +46,8 @@ def write_study(path: Path, **options) -> Path:
         run = path / "runs" / job["id"]
         _write_description(run, job)
         tables = {
+            "evaluations": _list_episodes(job),
+            "sampled_evaluations": _list_episodes(job),
             "outcomes": _list_outcomes(job, sampled=False),
             "sampled_outcomes": _list_outcomes(job, sampled=True),
             "decisions": _list_decisions(job),
@@ -78,6 +80,17 @@ def _write_description(run, job):
     about |= {"parallelizable": CELLS[job["cell"]]}
     what = {"environment": {}, "architecture": {}, "config": {}, "seeds": job["seeds"]}
     write_json(run / "run.json", {"format": 1, "what": what, "about": about, "versions": {}})
+
+
+def _list_episodes(job):
+    """Nothing is made of them but outcomes, which are given below."""
+    return [
+        {
+            **{"seed": seed, "num_mazes": 10, "cue": 0, "return": 4.0, "num_steps": 30},
+            **{"end": "right", "num_right": 10, "num_decisions": 10},
+        }
+        for seed in job["seeds"]
+    ]
 
 
 def _list_outcomes(job, *, sampled):

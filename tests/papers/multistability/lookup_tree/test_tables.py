@@ -83,7 +83,7 @@ def test_intervals_of_one_agent_are_over_its_tables():
     of_one = find_nested_interval(values, np.array(["a"] * 3))
     assert of_one == find_interval(values)
     of_two = find_nested_interval(np.array([0.2, 0.4, 0.9]), np.array(["a", "a", "b"]))
-    assert of_two == find_interval(np.array([0.3, 0.9]))
+    np.testing.assert_allclose(of_two, find_interval(np.array([0.3, 0.9])))
     assert np.isnan(find_interval(np.array([0.5]))[1:]).all()
     assert np.isnan(find_interval(np.zeros(0))).all()
 
