@@ -8,23 +8,37 @@ from matplotlib.text import Text
 from remanence.errors import InvalidOptionError
 from remanence.figures import count_rows, draw_figure, save_figure
 from remanence.report import experiments, find_experiment
-from tests.papers.multistability.tmaze.tables import make_tables, select_training
+from tests.papers.multistability.lookup_tree.tables import make_tables as make_lookup_tree_tables
+from tests.papers.multistability.lookup_tree.tables import select_seed
+from tests.papers.multistability.tmaze.tables import make_tables as make_tmaze_tables
+from tests.papers.multistability.tmaze.tables import select_training
 
-TABLES = make_tables()
+TMAZE, LOOKUP_TREE = make_tmaze_tables(), make_lookup_tree_tables()
+# The tables of each experiment, and those of a smaller study of it.
+TABLES = {
+    "tmaze": (TMAZE, select_training(TMAZE, "tmaze-short")),
+    "lookup-tree": (LOOKUP_TREE, select_seed(LOOKUP_TREE, 1)),
+    "any-study": (TMAZE, select_training(TMAZE, "tmaze-short")),
+}
 FIGURES = {
-    f"{experiment}-{name}": figure
+    (experiment, name): figure
     for experiment in (*experiments, "any-study")
     for name, figure in find_experiment(experiment).figures.items()
 }
 
 
-@pytest.fixture(scope="module", params=list(FIGURES))
+@pytest.fixture(scope="module", params=list(FIGURES), ids="-".join)
 def drawn(request):
-    return request.param, draw_figure(FIGURES[request.param], TABLES)
+    return request.param, draw_figure(FIGURES[request.param], get_tables(request.param))
+
+
+def get_tables(name):
+    experiment, _ = name
+    return TABLES[experiment][0]
 
 
 def test_is_written_as_png_and_svg(drawn, tmp_path):
-    name, figure = drawn
+    (_, name), figure = drawn
     for suffix in ("png", "svg"):
         save_figure(figure, tmp_path / f"{name}.{suffix}")
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -42,8 +56,8 @@ def test_fits_on_a_printed_page_in_legible_letters(drawn):
 
 def test_nothing_is_cut_off_at_the_edges(drawn):
     name, figure = drawn
-    alone = select_training(TABLES, "tmaze-short")
-    # A study of one training has fewer panels, and the same words to find room for.
+    alone = TABLES[name[0]][1]
+    # A smaller study has fewer panels, and the same words to find room for.
     for it in (figure, draw_figure(FIGURES[name], alone)) if FIGURES[name].needs else (figure,):
         it.draw_without_rendering()
         width, height = it.bbox.size
@@ -68,13 +82,14 @@ def test_has_a_title_and_a_caption(drawn):
     assert entry.title
     assert not entry.title.endswith(".")
     assert entry.caption.endswith(".")
-    assert set(entry.needs) <= set(TABLES)
+    assert set(entry.needs) <= set(get_tables(name))
 
 
 def test_needs_what_it_says_it_needs(drawn):
     name, _ = drawn
     for need in FIGURES[name].needs:
-        empty = {column: values[:0] for column, values in TABLES[need].items()}
+        tables = get_tables(name)
+        empty = {column: values[:0] for column, values in tables[need].items()}
         assert count_rows(empty) == 0
         with pytest.raises(InvalidOptionError, match=need):
-            draw_figure(FIGURES[name], {**TABLES, need: empty})
+            draw_figure(FIGURES[name], {**tables, need: empty})

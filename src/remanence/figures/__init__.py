@@ -22,6 +22,7 @@ from remanence.figures._looks import order as order
 from remanence.figures._returns import draw_returns as draw_returns
 from remanence.figures._study_figure import StudyFigure as StudyFigure
 from remanence.figures._study_figure import draw_figure as draw_figure
+from remanence.figures._style import BLACK as BLACK
 from remanence.figures._style import BLUE as BLUE
 from remanence.figures._style import GREEN as GREEN
 from remanence.figures._style import GREY as GREY

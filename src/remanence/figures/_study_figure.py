@@ -25,7 +25,8 @@ from remanence.figures._columns import Tables, count_rows
 class StudyFigure:
     """How a figure is drawn, which tables must have rows, and what is said below it.
 
-    `counterpart` says which figure of a paper it is ours of, if there is one.
+    `counterpart` says which figure of a paper it is ours of, if there is one. An `optional` figure
+    is about what only some studies have, and is not missed in others.
 
     >>> from remanence import figures
     >>> figure = figures.StudyFigure(figures.draw_learning, ("curves",), "Learning", "Mean return.")
@@ -38,6 +39,7 @@ class StudyFigure:
     title: str
     caption: str
     counterpart: str = ""
+    optional: bool = False
 
     def list_absent(self, tables: Tables) -> list[str]:
         """The tables that it needs and that have no rows."""

@@ -13,7 +13,8 @@ from remanence.store import write_whole
 
 # Okabe and Ito (2008), which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-SKY, RED, YELLOW, GREY = "#56B4E9", "#D55E00", "#F0E442", "#777777"
+SKY, RED, YELLOW, BLACK = "#56B4E9", "#D55E00", "#F0E442", "#000000"
+GREY = "#777777"
 PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW)
 MARKERS = ("o", "s", "^", "D", "P", "*", "v")
 

@@ -76,7 +76,7 @@ def index_by_agent(columns: Columns) -> dict[AgentKey, Row]:
 def _list_agents(records: Records) -> dict[AgentKey, Row]:
     measured = index_by_agent(records.tables["stability"])
     known: dict[AgentKey, Row] = {}
-    for table in ("stability", "certificates", "outcomes"):
+    for table in ("stability", "certificates", "outcomes", "sampled_outcomes"):
         columns = {name: records.tables[table][name] for name in IDENTITY}
         known |= index_by_agent(columns) if count_rows(columns) else {}
     return {

@@ -25,7 +25,8 @@ class Experiment:
     are for the top of the page. `profiles` is a folder of files NAME-PROFILE.toml. Figures and
     claims read the tables that `derive_tables` makes of a study's records; they are shown in their
     order, the first figure at the top. `summarize` says in up to five sentences what came out.
-    `looks` names models and trainings for people.
+    `looks` names models and trainings for people. Where studies of one experiment may be about
+    different tasks, `qualify` says in a few words which one the tables are of, for the title.
 
     >>> from pathlib import Path
     >>> from remanence import report
@@ -53,6 +54,17 @@ class Experiment:
     claims: Mapping[str, Claim]
     summarize: Summarize
     looks: Looks = dataclasses.field(default_factory=Looks)
+    qualify: Callable[[Tables], str] = lambda tables: ""
+
+    def entitle(self, tables: Tables) -> str:
+        """The title of a page about a study.
+
+        >>> from remanence import report
+        >>> report.find_experiment("mine").entitle({})
+        'What was found in “mine”'
+        """
+        which = self.qualify(tables)
+        return f"{self.title} ({which})" if which else self.title
 
 
 def find_experiment(name: str) -> Experiment:

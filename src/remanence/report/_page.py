@@ -73,7 +73,8 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
     problems = [problem for arm in records.arms for problem in arm.problems]
     report = WrittenReport(path, findings, (*problems, *failed), summary)
-    write_text(path, _render(experiment, records, report, pictures))
+    title = experiment.entitle(tables)
+    write_text(path, _render(experiment, title, records, report, pictures))
     if findings:
         write_text(path.parent / "claims.md", list_claims(experiment.claims, findings))
     return report
@@ -92,6 +93,7 @@ def list_claims(claims: Mapping[str, Claim], findings: Mapping[str, Finding]) ->
 
 def _render(
     experiment: Experiment,
+    title: str,
     records: Records,
     report: WrittenReport,
     pictures: Sequence[Picture],
@@ -109,6 +111,7 @@ def _render(
     statuses = {id: it for arm in records.arms for id, it in arm.status.items()}
     return environment.get_template("report.html.j2").render(
         experiment=experiment,
+        title=title,
         summary=report.summary,
         plan=_complete(records.description),
         jobs=jobs,

@@ -29,10 +29,15 @@ class Picture:
 def draw_pictures(
     figures: Mapping[str, StudyFigure], tables: Tables, directory: Path
 ) -> Iterator[Picture]:
-    """Draw every figure into a directory; one that cannot be drawn says why."""
+    """Draw every figure into a directory; one that cannot be drawn says why.
+
+    An optional one that has nothing to show is left out.
+    """
     for name, figure in figures.items():
         about = (figure.title, figure.caption, figure.counterpart)
         absent = " and no ".join(figure.list_absent(tables)).replace("_", " ")
+        if absent and figure.optional:
+            continue
         if absent:
             yield Picture(*about, problem=f"There are no {absent} in this study.")
             continue

@@ -25,9 +25,14 @@ from remanence.training import RunDirectory
 
 # The columns of each table, and NumPy's letters for what may be in them.
 WHOLE, NUMBER, WORD = "iu", "iuf", "OUT"
+OUTCOMES = {"seed": WHOLE, "return": NUMBER, "outcome": WORD}
+DECISIONS = dict.fromkeys(("seed", "first", "last", "num_right", "num_decisions"), WHOLE)
 NEEDED = {
     "evaluations": {"seed": WHOLE, "return": NUMBER, "end": WORD},
-    "outcomes": {"seed": WHOLE, "return": NUMBER, "outcome": WORD},
+    "outcomes": OUTCOMES,
+    "sampled_outcomes": OUTCOMES,
+    "decisions": DECISIONS,
+    "sampled_decisions": DECISIONS,
     "stability": {"seed": WHOLE, "vaa": NUMBER, "vaa_limit": NUMBER, "stability": WORD},
     "orbits": {"seed": WHOLE, "cue": WHOLE, "step": WHOLE, "unit": WHOLE, "state": NUMBER},
     "certificates": {
@@ -126,12 +131,19 @@ def _read_arm(
         description,
         entries,
         {entry.id: status[entry.id] for entry in entries},
-        tables={name: _read_all(path, entries, name, growth, problems) for name in NEEDED},
+        tables={
+            name: _read_all(path, entries, name, growth, problems) for name in _list_names(entries)
+        },
         certificates=dict(_read_certificates(path, entries, problems)),
         problems=tuple(problems),
         growth=growth,
         levels=next((it for entry in entries if (it := entry.about["levels"])), {}),
     )
+
+
+def _list_names(entries: Sequence[RunEntry]) -> list[str]:
+    """The tables that every study may have, and those that only stages of this one make."""
+    return list(dict.fromkeys([*NEEDED, *(name for entry in entries for name in entry.tables)]))
 
 
 def _find_growth(entries: Sequence[RunEntry]) -> GrowthWords:
@@ -174,21 +186,21 @@ def _read_all(
         if table == "curves" and not np.all(part["finished"]):
             problems.append(f"{entry.id}: the training has not come to its end.")
     if not parts:
-        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED[table], "finished"}}
+        return {name: np.zeros(0) for name in {*IDENTITY, *NEEDED.get(table, ()), "finished"}}
     names = [name for name in parts[0] if all(name in part for part in parts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
 def _find_absent(entry: RunEntry) -> list[str]:
     # Orbits are kept for figures alone, and older runs do not have them.
-    wanted = [table for table in entry.tables if table in NEEDED and table != "orbits"]
+    wanted = [table for table in entry.tables if table != "orbits"]
     absent = [table for table in wanted if not entry.records.can_read(table)]
     return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
 
 
 def _read_part(entry: RunEntry, table: str) -> Columns:
     file, columns = entry.records.table_path(table), entry.records.read(table)
-    for name, kinds in NEEDED[table].items():
+    for name, kinds in NEEDED.get(table, {"seed": WHOLE}).items():
         if name not in columns:
             raise StoreError(file, f"has no column {name!r}", "make it again")
         if columns[name].dtype.kind not in kinds:

@@ -49,7 +49,7 @@ class RunEntry:
     @property
     def model(self) -> str:
         """What its agents are, by network and cell."""
-        return name_model(self.network, self.cell) if self.network else self.cell
+        return name_model(self.preset, self.network, self.cell) if self.network else self.cell
 
     @functools.cached_property
     def about(self) -> Mapping[str, Any]:

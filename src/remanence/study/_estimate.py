@@ -90,7 +90,9 @@ class _Pace:
 
     def foresee(self, job: Job) -> float:
         """Seconds for all of a job."""
-        per_agent = _find_cost(job).seconds_per_agent * job.budget / BUDGET
+        cost = _find_cost(job)
+        per_agent = cost.seconds_per_agent * job.budget / BUDGET
+        per_agent += cost.seconds_per_size * sum(job.lengths)
         return self.foresee_training(job, job.num_iterations) + len(job.seeds) * per_agent
 
     def foresee_training(self, job: Job, num_iterations: int) -> float:
@@ -102,7 +104,7 @@ class _Pace:
 
 
 def _find_cost(job: Job) -> Cost:
-    return get_preset(job.preset).find_cost(job.network)
+    return get_preset(job.preset).find_cost(job.network, job.cell)
 
 
 def _foresee_bytes(job: Job) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 from remanence.errors import InvalidOptionError
 from remanence.networks import architectures
+from remanence.training import presets
 
 PLAIN_NETWORK = "small"
 # File systems take 255 bytes, of which endings and those of temporary files need some.
@@ -54,10 +55,14 @@ def name_job(
     """A job's id, such as preset-gru-variant; with seeds if there are other jobs for others."""
     arm = f"-{variant}" if variant else ""
     batch = f"-s{seeds[0]}-{seeds[-1]}" if seeds else ""
-    return f"{preset}-{name_model(network, cell)}{arm}{batch}"
+    return f"{preset}-{name_model(preset, network, cell)}{arm}{batch}"
 
 
-def name_model(network: str, cell: str) -> str:
-    """The cell's name in the plain network, and another network's where it has its own cell."""
+def name_model(preset: str, network: str, cell: str) -> str:
+    """The cell's name in the preset's network, and another network's where it has its own cell.
+
+    A preset that only its author has is taken to be one of small networks.
+    """
+    plain = presets[preset].architecture if preset in presets else PLAIN_NETWORK
     own = network in architectures and architectures[network].cell == cell
-    return cell if network == PLAIN_NETWORK else network if own else f"{network}-{cell}"
+    return cell if network == plain else network if own else f"{network}-{cell}"

@@ -96,7 +96,7 @@ class Job:
     @property
     def model(self) -> str:
         """What its agents are, by network and cell."""
-        return name_model(self.network, self.cell)
+        return name_model(self.preset, self.network, self.cell)
 
     @property
     def arm(self) -> tuple[str, str, str, str]:

@@ -23,7 +23,8 @@ class Cost:
     """What was measured of a training with one network, for estimates.
 
     Seconds are those of one core of a server processor, `seconds_per_agent` those of all that
-    follows training; bytes are those of a run's files, mostly weights and Adam's moments.
+    follows training, and `seconds_per_size` what is added to them for every unit of what grows that
+    an agent is evaluated at; bytes are those of a run's files, mostly weights and Adam's moments.
 
     >>> from remanence import training
     >>> training.Cost(seconds_per_iteration=0.5).seconds_to_compile
@@ -32,6 +33,7 @@ class Cost:
 
     seconds_per_iteration: float = 0.12
     seconds_per_agent: float = 1.0
+    seconds_per_size: float = 0.0
     seconds_to_compile: float = 15.0
     bytes_per_agent: float = 60e3
 
@@ -54,7 +56,8 @@ class Setup(NamedTuple):
 class Preset:
     """A training by name: which environment, which network, which numbers.
 
-    `costs` are by the name of a network, as far as somebody has measured them.
+    `costs` are by the name of a network, or by those of a network and a cell where cells differ, as
+    far as somebody has measured them.
 
     >>> from remanence import training
     >>> costs = {"small": training.Cost(seconds_per_iteration=0.5)}
@@ -62,7 +65,7 @@ class Preset:
     >>> environment, params = preset.make_environment(time_limit_factor=None)
     >>> environment.read_growth(params), environment.time_limit(params)
     ((1, 3), None)
-    >>> preset.find_cost("small").seconds_per_iteration
+    >>> preset.find_cost("small", "gru").seconds_per_iteration
     0.5
     """
 
@@ -70,7 +73,7 @@ class Preset:
     environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     architecture: str = "small"
     config: PPOConfig = dataclasses.field(default_factory=PPOConfig)
-    costs: Mapping[str, Cost] = dataclasses.field(default_factory=dict)
+    costs: Mapping[str | tuple[str, str], Cost] = dataclasses.field(default_factory=dict)
 
     def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment and its parameters, with any of its options changed."""
@@ -101,9 +104,9 @@ class Preset:
             change_config(self.config, found[PPO]),
         )
 
-    def find_cost(self, network: str) -> Cost:
-        """What a network costs; one that nobody has measured is taken for a small one."""
-        return self.costs.get(network, Cost())
+    def find_cost(self, network: str, cell: str) -> Cost:
+        """What a network with that cell costs; one that was not measured counts as a small one."""
+        return self.costs.get((network, cell)) or self.costs.get(network, Cost())
 
 
 presets: Registry[Preset] = Registry("preset")

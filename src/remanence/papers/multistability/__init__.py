@@ -20,4 +20,10 @@ def _load_tmaze() -> "Experiment":
     return importlib.import_module("remanence.papers.multistability.tmaze").describe_experiment()
 
 
+def _load_lookup_tree() -> "Experiment":
+    module = importlib.import_module("remanence.papers.multistability.lookup_tree")
+    return module.describe_experiment()
+
+
 experiments.register("tmaze", _load_tmaze)
+experiments.register("lookup-tree", _load_lookup_tree)

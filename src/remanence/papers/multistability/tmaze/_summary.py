@@ -11,10 +11,11 @@ from remanence.figures import (
     order,
     select_rows,
 )
+from remanence.papers.multistability._judging import join_words, say_verdicts
 from remanence.papers.multistability._looks import MODELS, TRAININGS
 from remanence.papers.multistability.tmaze._lengths import YES
 from remanence.papers.multistability.tmaze._tables import LENGTH
-from remanence.report import VERDICTS, Finding, count, keep_known, say_count
+from remanence.report import Finding, count, keep_known, say_count
 
 _RESTS = {"bistable": "with two states to rest in", "monostable": "with only one"}
 
@@ -29,7 +30,7 @@ def summarize(tables: Tables, findings: Mapping[str, Finding]) -> Sequence[str]:
         _say_probe(models),
         _say_lasting(models, "bistable"),
         _say_lasting(models, "monostable"),
-        _say_verdicts(findings),
+        say_verdicts(findings),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -41,7 +42,7 @@ def _say_who(models: Columns) -> str:
         for preset in order(models["preset"].tolist(), TRAININGS)
     ]
     noun = "agent" if count_rows(models) == 1 else "agents"
-    return f"This study has {count_rows(models)} {noun} ({', '.join(names)}): {_join(parts)}."
+    return f"This study has {count_rows(models)} {noun} ({', '.join(names)}): {join_words(parts)}."
 
 
 def _say_probe(models: Columns) -> str:
@@ -54,7 +55,7 @@ def _say_probe(models: Columns) -> str:
     ]
     if not parts:
         return ""
-    return f"Length {known['length'][0]:,} is solved by {_join(parts[::-1])}."
+    return f"Length {known['length'][0]:,} is solved by {join_words(parts[::-1])}."
 
 
 def _say_lasting(models: Columns, stability: str) -> str:
@@ -70,25 +71,10 @@ def _say_lasting(models: Columns, stability: str) -> str:
     if not count(known, "lasting", YES):
         return f"None of the {count_rows(known)} {stability} ones is certified for every {LENGTH}."
     return (
-        f"Of the {stability} ones, {_join(parts)} are certified to take the right arm at every "
-        f"{LENGTH}, however long the maze is."
+        f"Of the {stability} ones, {join_words(parts)} are certified to take the right arm at "
+        f"every {LENGTH}, however long the maze is."
     )
 
 
 def _name_training(preset: str) -> str:
     return find_look(TRAININGS, preset).name
-
-
-def _say_verdicts(findings: Mapping[str, Finding]) -> str:
-    verdicts = [finding.verdict for finding in findings.values()]
-    agree, disagree, untested = (verdicts.count(verdict) for verdict in VERDICTS)
-    if untested == len(verdicts):
-        return f"The study is too small to test any of the paper's {untested} claims."
-    found = f"agrees with {agree or 'none'} and disagrees with {disagree or 'none'}"
-    rest = f"; it is too small to test the other {untested}" if untested else ""
-    return f"Of the paper's {len(verdicts)} claims it {found}{rest}."
-
-
-def _join(parts: Sequence[str]) -> str:
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,93 @@
+"""The figures of the LookupTreeMaze's report, in its order."""
+
+import functools
+
+from remanence.figures import StudyFigure, draw_learning
+from remanence.papers.multistability._environments import draw_environments
+from remanence.papers.multistability._looks import LOOKS
+from remanence.papers.multistability.lookup_tree._lost import draw_lost
+from remanence.papers.multistability.lookup_tree._reach import draw_reach
+from remanence.papers.multistability.lookup_tree._scatter import LOWEST, draw_scatter
+from remanence.papers.multistability.lookup_tree._variants import draw_variants
+
+_SCATTER = (
+    "A mark for each model: its mean return over all tables, against its VAA, in how many "
+    "different states the memories of all tables end (1: each in its own). A panel for each number "
+    "mazes; training had up to 20. {acting} Dashed lines are the best return (4) and that of a "
+    f"coin flip (1.95). Carets at the lower edge are models with less than {LOWEST:g}, which run "
+    "out of time. The number of models of each kind is in the legend."
+)
+_ACTING = {
+    "sampled": "Actions are sampled, as in training; the paper does not say how its agents act.",
+    "greedy": "Every action is the most likely one. An agent that bumps into a wall and whose "
+    "memory then stands still bumps for ever.",
+}
+_COUNTERPARTS = {"nonlinear": "the paper's figure 4A", "parallelizable": "the paper's figure 4B"}
+
+
+def _describe_scatter(kind: str, acting: str) -> StudyFigure:
+    table = f"{acting}_scores_of_{kind}_models"
+    return StudyFigure(
+        functools.partial(draw_scatter, table),
+        needs=(table,),
+        title=f"Return against VAA: {kind} models, {acting} actions",
+        caption=_SCATTER.format(acting=_ACTING[acting]),
+        counterpart=_COUNTERPARTS[kind],
+    )
+
+
+FIGURES = {
+    "parallelizable": _describe_scatter("parallelizable", "sampled"),
+    "nonlinear": _describe_scatter("nonlinear", "sampled"),
+    "reach": StudyFigure(
+        draw_reach,
+        needs=("reach",),
+        title="Right decisions against mazes passed",
+        caption="The share of right decisions, by their number in the longest episodes that were "
+        "evaluated, for sampled and for greedy actions. Lines are means over as many models as the "
+        "legend says, bands their 95% intervals, for which all decisions after one table are one "
+        "value, and all tables of a model another. The dashed line is a coin flip. Where models "
+        "run out of time, later decisions are of those that got so far.",
+    ),
+    "lost": StudyFigure(
+        draw_lost,
+        needs=("lost",),
+        title="What is lost when a decision is wrong",
+        caption="Every model is led straight through the same mazes, and decides at each junction. "
+        "Of its wrong decisions, bars are the share that is right when one thing is shown once "
+        "more: the table and the index at the maze's entrance, the index at the junction, or the "
+        "flag for a second step; “none” are those that stay wrong in all three. One decision may "
+        "be cured by several. Circles are the share of right decisions that the same spoils. Early "
+        "mazes are about as many as there are in training, late ones all that follow; numbers are "
+        "those of all models of a kind together.",
+    ),
+    "greedy-parallelizable": _describe_scatter("parallelizable", "greedy"),
+    "greedy-nonlinear": _describe_scatter("nonlinear", "greedy"),
+    "variants": StudyFigure(
+        draw_variants,
+        needs=("variants",),
+        title="Other arms beside the main arm",
+        caption="Mean return against the number of mazes, actions sampled, of the same models and "
+        "seeds with one thing changed. Dots are single models, lines their means over as many as "
+        "the legend says; dashed lines are the best return and that of a coin flip. No other "
+        "figure and no claim sees these arms.",
+        optional=True,
+    ),
+    "learning": StudyFigure(
+        functools.partial(draw_learning, looks=LOOKS),
+        needs=("curves",),
+        title="Learning",
+        caption="Mean return of the sampling policy during training, and two standard deviations "
+        "between models to either side, cut at the largest and the smallest return there are.",
+        counterpart="of which the paper says that all models learn",
+    ),
+    "environments": StudyFigure(
+        draw_environments,
+        needs=(),
+        title="The two environments",
+        caption="A: a T-maze. B: a LookupTreeMaze is a row of T-mazes; the table σ is seen on the "
+        "first step alone, and the index η at each maze's entrance says which entry of the table "
+        "holds there.",
+        counterpart="the paper's figure 2",
+    ),
+}
