@@ -44,10 +44,11 @@ def test_outcomes_are_what_the_two_episodes_say(path):
                 outcome = "timeout" if "timeout" in ends else outcome
                 mean = float(np.mean(table["return"][mine]))
                 expected.add((job.cell, seed, length, round(mean, 9), outcome))
-    found = load_results(path, "outcomes").fetchall()
-    assert {(r[2], r[4], r[5], round(r[6], 9), r[10]) for r in found} == expected
+    columns = 'cell, seed, length, "return", outcome'
+    found = load_results(path, "outcomes").select(columns).fetchall()
+    assert {(*who, round(mean, 9), outcome) for *who, mean, outcome in found} == expected
     assert len(found) == len(expected)
-    assert {r[10] for r in found} == {"solved", "random", "timeout"}
+    assert {outcome for *_, outcome in found} == {"solved", "random", "timeout"}
 
 
 def test_the_summary_counts_agents(path):

@@ -197,7 +197,7 @@ def balance_cues(
     """Every cue equally often, and at least so many in all; their number if there are no cues.
 
     >>> from remanence import envs, evaluation
-    >>> evaluation.balance_cues(envs.TMaze(), 5).tolist()
+    >>> evaluation.balance_cues(envs.LookupTreeMaze(table_size=2), 5).tolist()
     [0, 1, 0, 1, 0, 1]
     """
     wanted = FEWEST_EPISODES if num_episodes is None else num_episodes
