@@ -62,7 +62,7 @@ def is_exact(evaluations: Columns) -> bool:
     return len(np.unique(groups, axis=0)) == len(groups)
 
 
-def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> Columns:
+def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> dict[str, np.ndarray]:
     """The columns, and those of which an earlier version knew nothing."""
     return {**columns, **{name: nothing for name in names if name not in columns}}
 
