@@ -55,6 +55,5 @@ def _draw_panel(axes: Axes, reach: Columns) -> None:
 
 def _explain(figure: Figure, panels: Sequence[Axes]) -> None:
     """One legend for the panels of a row: each model is in one of them."""
-    parts = [axes.get_legend_handles_labels() for axes in panels]
-    handles, labels = ([it for part in parts for it in part[place]] for place in (0, 1))
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), fontsize=8)
+    handles = [line for axes in panels for line in axes.get_legend_handles_labels()[0]]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=8)

@@ -94,11 +94,15 @@ def _say_lost(lost: Columns) -> str:
     wrong = int(late["num_wrong"].sum()) if count_rows(late) else 0
     if not wrong:
         return ""
-    shares = {part: int(late[f"cured_by_{part}"].sum()) / wrong for part in INTERVENTIONS}
-    parts = [f"{_SHOWN[part]} {share:.0%}" for part, share in shares.items()]
+    right = int(late["num_decisions"].sum()) - wrong
+    parts = [
+        f"{_SHOWN[part]} {late[f'cured_by_{part}'].sum() / wrong:.0%} and "
+        f"{late[f'spoiled_by_{part}'].sum() / max(1, right):.0%}"
+        for part in INTERVENTIONS
+    ]
     return (
         f"Of {wrong:,} wrong decisions in mazes beyond the number of training, showing one thing "
-        f"again cures some: {join_words(parts)}."
+        f"again cures some, and it spoils some right ones: {', '.join(parts)}."
     )
 
 

@@ -4,11 +4,10 @@ import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
 from remanence.papers.multistability._judging import conclude
-from remanence.papers.multistability.lookup_tree.claims._models import COIN_FLIP, MUCH
+from remanence.papers.multistability.lookup_tree.claims._models import LEARNED
 from remanence.report import Claim, Finding, say_number
 
 PLACE = "THG on the LookupTreeMaze"
-LEARNED = COIN_FLIP + MUCH
 
 
 def judge_all_learn(tables: Tables) -> Finding:

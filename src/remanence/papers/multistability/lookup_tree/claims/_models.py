@@ -31,6 +31,7 @@ FEW, MANY = NUMBERS[0], NUMBERS[-1]
 COIN_FLIP, OPTIMAL = 1.95, 4.0
 # Of what lies between a coin flip and the best return, a tenth and a quarter.
 LITTLE, MUCH = 0.2, 0.5
+LEARNED = COIN_FLIP + MUCH
 # 19 of 20 decisions are right.
 NEARLY_OPTIMAL = 3.8
 # The paper calls models multistable whose VAA is close to 1.

@@ -1,5 +1,7 @@
 """Claims about nonlinear models, and what their VAA has to do with it."""
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 
@@ -54,7 +56,8 @@ def _compare_ends(models: Columns) -> float:
     lost = _measure_loss(models, MANY)
     if not np.any(lost):
         return 1.0
-    return float(stats.wilcoxon(lost, alternative="greater").pvalue)
+    found = stats.wilcoxon(lost, alternative="greater")
+    return float(found.pvalue)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def judge_low_vaa(tables: Tables, acting: str) -> Finding:
@@ -77,8 +80,8 @@ def _correlate(models: Columns, number: int) -> tuple[float, float]:
     vaa, lost = models["vaa"], _measure_loss(models, number)
     if len(vaa) < 3 or not np.ptp(vaa) or not np.ptp(lost):
         return np.nan, np.nan
-    rho, chance = stats.spearmanr(vaa, lost)
-    return float(rho), float(chance)
+    found: Any = stats.spearmanr(vaa, lost)
+    return float(found.statistic), float(found.pvalue)
 
 
 def judge_multistable_fall(tables: Tables, acting: str) -> Finding:
@@ -151,7 +154,8 @@ CLAIMS = {
     "multistable-fall": Claim(
         "Degradation is however also present in highly multistable models […]",
         f"nonlinear models with a VAA of {MULTISTABLE:g} or more lose at least {LITTLE:g} of their "
-        "mean return between 10 and 10,000 mazes, a tenth of what a coin flip would lose",
+        "mean return between 10 and 10,000 mazes, a tenth of what lies between the best and a coin "
+        "flip's",
         judge_by_sampling(judge_multistable_fall),
         place=PLACE,
     ),

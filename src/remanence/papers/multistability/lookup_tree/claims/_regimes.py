@@ -6,7 +6,9 @@ from remanence.figures import Columns, Tables, count_rows, keep_rows, select_row
 from remanence.papers.multistability._judging import conclude
 from remanence.papers.multistability.lookup_tree.claims._models import (
     FEW,
+    LEARNED,
     MANY,
+    MUCH,
     MULTISTABLE,
     NEARLY_OPTIMAL,
     NUMBERS,
@@ -35,17 +37,17 @@ def judge_necessary(tables: Tables, acting: str) -> Finding:
 
 
 def judge_fails(tables: Tables, acting: str) -> Finding:
-    """Stability of minGRUs, and what becomes of those that are nearly optimal on 10 mazes."""
+    """Stability of minGRUs, and what those lose that have learned."""
     models = keep_known(find_models(tables, acting, FEW, MANY, model="mingru"), "stability")
-    able = keep_rows(models, are_nearly_optimal(models, FEW))
-    lasting = are_nearly_optimal(able, MANY)
+    able = keep_rows(models, models[f"return_{FEW}"] >= LEARNED)
+    fails = able[f"return_{FEW}"] - able[f"return_{MANY}"] >= MUCH
     ours = (
         f"{say_count(models, 'stability', 'monostable')} minGRUs are monostable; "
-        f"{say_share(lasting)} that have {NEARLY_OPTIMAL:g} or more on {FEW} mazes have it on "
-        f"{MANY:,}"
+        f"{say_share(fails)} that have {LEARNED:g} or more on {FEW} mazes lose {MUCH:g} or "
+        f"more by {MANY:,}"
     )
-    agrees = share(models, "stability", "monostable") == 1 and not lasting.any()
-    return conclude(ours, agrees, models)
+    agrees = share(models, "stability", "monostable") == 1 and fails.all()
+    return conclude(ours, agrees, models, able)
 
 
 def judge_exploit(tables: Tables, acting: str) -> Finding:
@@ -103,8 +105,9 @@ CLAIMS = {
         "[…] modern parallelizable architectures, namely state space models and gated linear RNNs, "
         "are monostable by construction and consequently fail to generalize across temporal "
         "horizons.",
-        "all minGRUs are monostable, and none with a return of "
-        f"{NEARLY_OPTIMAL:g} or more on 10 mazes has it on 10,000 (no SSM is trained)",
+        f"all minGRUs are monostable, and each with a return of {LEARNED:g} or more on 10 mazes "
+        f"at least {MUCH:g} less on 10,000, a quarter of what lies between a coin flip and the "
+        "best return (no SSM is trained)",
         judge_by_sampling(judge_fails),
         place="Abstract",
     ),
