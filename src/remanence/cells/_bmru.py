@@ -15,8 +15,8 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, Gates, State
-from remanence.cells._weights import Projection
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, State
+from remanence.cells._weights import Gates, Projection
 from remanence.errors import InvalidOptionError, UnknownNameError
 
 Values = Float[Array, "*shape"]

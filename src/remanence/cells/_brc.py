@@ -6,9 +6,9 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import Gates, State
+from remanence.cells._loops import State
 from remanence.cells._unitwise import AbstractUnitwiseCell
-from remanence.cells._weights import Projection, xavier_gates
+from remanence.cells._weights import Gates, Projection, split_gates, xavier_gates
 
 
 class _AbstractBistableCell(AbstractUnitwiseCell):
@@ -46,6 +46,10 @@ class BRC(_AbstractBistableCell):
         self.inputs = Projection("rzn", input_size, state_size, key=derive_key(key, "input"))
         self.recurrent_weight = jnp.ones((2, state_size))
 
+    @property
+    def coupled(self) -> bool:
+        return False
+
     def mix(self, state: State) -> Gates:
         return tuple(weight * state for weight in self.recurrent_weight)
 
@@ -77,4 +81,4 @@ class NBRC(_AbstractBistableCell):
         self.recurrent_weight = xavier_gates(recurrent_key, "rz", state_size, state_size)
 
     def mix(self, state: State) -> Gates:
-        return tuple(self.recurrent_weight @ state)
+        return split_gates(self.recurrent_weight @ state)

@@ -6,9 +6,9 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import Gates, State
+from remanence.cells._loops import State
 from remanence.cells._unitwise import AbstractUnitwiseCell
-from remanence.cells._weights import Projection, orthogonal_gates
+from remanence.cells._weights import Gates, Projection, orthogonal_gates, split_gates
 
 
 class GRU(AbstractUnitwiseCell):
@@ -37,7 +37,7 @@ class GRU(AbstractUnitwiseCell):
         self.recurrent_weight = orthogonal_gates(derive_key(key, "recurrent"), "rzn", state_size)
 
     def mix(self, state: State) -> Gates:
-        return tuple(self.recurrent_weight @ state)
+        return split_gates(self.recurrent_weight @ state)
 
     def combine(self, projected: Gates, mixed: Gates, state: State) -> State:
         r = jax.nn.sigmoid(projected[0] + mixed[0])

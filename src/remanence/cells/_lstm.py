@@ -65,10 +65,12 @@ class LSTM(AbstractGatedCell):
     def read(self, state: State) -> Float[Array, " output"]:
         return state[: self.output_size]
 
-    def update(self, projected: tuple[Float[Array, " units"], ...], state: State) -> State:
+    def project(self, input: Float[Array, " input"]) -> Float[Array, "4 units"]:
+        return jnp.stack(self.inputs(input))
+
+    def update(self, projected: Float[Array, "4 units"], state: State) -> State:
         h, c = jnp.split(state, 2)
-        gates = zip(projected, self.recurrent_weight @ h, strict=True)
-        seen = [projected + recurrent for projected, recurrent in gates]
+        seen = projected + self.recurrent_weight @ h
         i, f, o = (jax.nn.sigmoid(seen[gate]) for gate in (0, 1, 3))
         c = f * c + i * jnp.tanh(seen[2])
         return jnp.concatenate([o * jnp.tanh(c), c])

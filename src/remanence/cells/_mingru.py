@@ -4,8 +4,8 @@ import jax
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, Gates, State
-from remanence.cells._weights import Projection
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, State
+from remanence.cells._weights import Gates, Projection
 
 
 class MinGRU(AbstractGatedCell, AbstractLinearCell):

@@ -14,17 +14,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from remanence.cells._cell import (
-    AbstractGatedCell,
-    Gates,
+from remanence.cells._cell import AbstractGatedCell, Sequences, check_method, over_axes
+from remanence.cells._loops import (
     Resets,
-    Sequences,
+    Series,
     State,
     States,
-    check_method,
-    over_axes,
-    run_loop,
+    advance_all,
+    list_parents,
+    pull_back,
+    sum_over_resets,
 )
+from remanence.cells._weights import Gates
 
 Given = tuple["AbstractUnitwiseCell", Any, States]
 
@@ -39,6 +40,11 @@ class AbstractUnitwiseCell(AbstractGatedCell):
     >>> bool(jnp.array_equal(after, cell.step(input, state)))
     True
     """
+
+    @property
+    def coupled(self) -> bool:
+        """Whether `mix` lets a unit see others, and is not an elementwise product."""
+        return True
 
     @abc.abstractmethod
     def mix(self, state: State) -> Gates:
@@ -73,63 +79,68 @@ class AbstractUnitwiseCell(AbstractGatedCell):
 
 
 @eqx.filter_custom_vjp
-def _follow(given: Given, first: Resets) -> Float[Array, "time *batch state"]:
+def _follow(given: Given, first: Resets) -> Series:
     cell, projected, state = given
-    return run_loop(cell, projected, first, state)
+    update = over_axes(cell.update, first.ndim - 1)
+    return advance_all(update, cell.initial_state(), projected, first, state)
 
 
 @_follow.def_fwd
-def _follow_forward(perturbed: Any, given: Given, first: Resets) -> tuple[Array, Any]:
+def _follow_forward(perturbed: Any, given: Given, first: Resets) -> tuple[Series, Any]:
     cell, projected, state = given
-    initial = jnp.broadcast_to(cell.initial_state(), state.shape)
-    mix, combine = (over_axes(part, first.ndim - 1) for part in (cell.mix, cell.combine))
+    if not cell.coupled:
+        states = _follow(given, first)
+        return states, (states, None)
 
-    def advance(state: States, now: Any) -> tuple[States, tuple[States, Any]]:
-        projected, first = now
-        state = jnp.where(first[..., None], initial, state)
-        mixed = mix(state)
-        state = combine(projected, mixed, state)
-        return state, (state, mixed)
+    def update(projected: Gates, state: State) -> tuple[State, Gates]:
+        mixed = cell.mix(state)
+        return cell.combine(projected, mixed, state), mixed
 
-    states, mixed = jax.lax.scan(advance, state, (projected, first))[1]
+    update = over_axes(update, first.ndim - 1)
+    states, mixed = advance_all(update, cell.initial_state(), projected, first, state)
     return states, (states, mixed)
 
 
 @_follow.def_bwd
 def _follow_back(
-    residuals: Any, cotangent: Array, perturbed: Any, given: Given, first: Resets
+    residuals: Any, cotangent: Series, perturbed: Any, given: Given, first: Resets
 ) -> tuple[Any, Any, States]:
     (cell, projected, state), (states, mixed) = given, residuals
     weights, fixed = eqx.partition(cell, eqx.is_inexact_array)
-    parents = jnp.concatenate([state[None], states[:-1]])
-    initial = jnp.broadcast_to(cell.initial_state(), states.shape)
-    parents = jnp.where(first[..., None], initial, parents)
-    # Of functions of each unit alone, pulling back ones gives their derivatives.
-    _, pull = jax.vjp(over_axes(cell.combine, first.ndim), projected, mixed, parents)
+    parents = list_parents(cell.initial_state(), first, state, states)
+    mixed_again, unmix = jax.vjp(
+        lambda weights, states: _mix(eqx.combine(weights, fixed), states), weights, parents
+    )
+    # Of a function of each unit alone, pulling back ones gives the derivatives.
+    _, pull = jax.vjp(over_axes(cell.combine, first.ndim), projected, mixed or mixed_again, parents)
     by_projected, by_mixed, by_state = pull(jnp.ones_like(states))
-    unmix = jax.linear_transpose(over_axes(cell.mix, first.ndim - 1), state)
-
-    def retreat(later: States, now: Any) -> tuple[States, States]:
-        cotangent, by_mixed, by_state, first = now
-        total = cotangent + later
-        earlier = by_state * total + unmix(_scale(by_mixed, total))[0]
-        return jnp.where(first[..., None], 0, earlier), total
-
-    given_back = (cotangent, by_mixed, by_state, first)
-    before, total = jax.lax.scan(retreat, jnp.zeros_like(state), given_back, reverse=True)
-    changes = _scale(by_mixed, total)
-
-    def mix_all(weights: Any, states: Array) -> Any:
-        return over_axes(eqx.combine(weights, fixed).mix, first.ndim)(states)
-
-    _, pull = jax.vjp(mix_all, weights, parents)
-    gradient, earlier = pull(changes)
-    # A cell may learn the state that opens its episodes; for others none of this is computed.
-    earlier = jnp.where(first[..., None], earlier + by_state * total, 0)
+    if cell.coupled:
+        total, before = _pull_back_coupled(cell, by_mixed, by_state, first, cotangent)
+    else:
+        slope = jnp.where(first[..., None], 0, by_state + unmix(by_mixed)[1])
+        total, before = pull_back(jnp.multiply, slope, cotangent)
+    gradient, earlier = unmix(_scale(by_mixed, total))
     _, pull = jax.vjp(lambda weights: eqx.combine(weights, fixed).initial_state(), weights)
-    opening = pull(jnp.sum(earlier, axis=range(first.ndim)))[0]
+    (opening,) = pull(sum_over_resets(earlier + by_state * total, first))
     return jax.tree.map(jnp.add, gradient, opening), _scale(by_projected, total), before
 
 
-def _scale(slopes: Any, total: Array) -> Any:
+def _pull_back_coupled(
+    cell: AbstractUnitwiseCell, by_mixed: Any, by_state: Series, first: Resets, cotangent: Series
+) -> tuple[Series, States]:
+    unmix = jax.linear_transpose(lambda states: _mix(cell, states), by_state[0])
+
+    def pull(now: Any, total: States) -> States:
+        by_mixed, by_state, first = now
+        (through_mix,) = unmix(_scale(by_mixed, total))
+        return jnp.where(first[..., None], 0, by_state * total + through_mix)
+
+    return pull_back(pull, (by_mixed, by_state, first), cotangent)
+
+
+def _mix(cell: AbstractUnitwiseCell, states: States) -> Any:
+    return over_axes(cell.mix, states.ndim - 1)(states)
+
+
+def _scale(slopes: Any, total: States) -> Any:
     return jax.tree.map(lambda slope: slope * total, slopes)
