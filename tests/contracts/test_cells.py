@@ -1,6 +1,8 @@
 """What every registered cell keeps to."""
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -139,6 +141,39 @@ def test_gradient_reaches_everything(name: str):
     # An input that confirms what all units hold already moves nothing, so not every one counts.
     assert np.any(of_inputs != 0)
     assert np.any(of_state != 0)
+
+
+def run_step_by_step(
+    cell: AbstractCell, inputs: jax.Array, first: jax.Array, states: jax.Array
+) -> jax.Array:
+    after = []
+    initial = jnp.broadcast_to(cell.initial_state(), states.shape)
+    for input, opens in zip(inputs, first, strict=True):
+        states = jax.vmap(cell.step)(input, jnp.where(opens[:, None], initial, states))
+        after.append(states)
+    return jnp.stack(after)
+
+
+def test_gradient_is_that_of_steps(name: str):
+    """For two seeds at once, each with three sequences that are reset at steps of their own."""
+    cells = [reference.randomise(make_cell(name), seed) for seed in range(2)]
+    cell = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cells)
+    steps = 5
+    keys = jax.random.split(jax.random.key(0), 3)
+    inputs = jax.random.normal(keys[0], (2, steps, 3, INPUT_SIZE))
+    state = jax.random.normal(keys[1], (2, 3, STATE_SIZE))
+    cotangent = jax.random.normal(keys[2], (2, steps, 3, STATE_SIZE))
+    first = jnp.arange(steps)[:, None] == jnp.array([[0, 2, 3]])
+
+    def differentiate(run: Callable[..., jax.Array]) -> Any:
+        def total(given: Any, cotangent: jax.Array) -> jax.Array:
+            cell, inputs, state = given
+            return jnp.sum(cotangent * run(cell, inputs, first, state))
+
+        return jax.jit(jax.vmap(jax.grad(total)))((cell, inputs, state), cotangent)
+
+    expected = differentiate(run_step_by_step)
+    jax.tree.map(assert_close, differentiate(type(cells[0]).run), expected)
 
 
 def test_weights_follow_the_key_alone(name: str):

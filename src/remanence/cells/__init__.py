@@ -18,4 +18,5 @@ from remanence.cells._registry import list_options as list_options
 from remanence.cells._registry import make as make
 from remanence.cells._registry import register as register
 from remanence.cells._registry import registry as registry
+from remanence.cells._unitwise import AbstractUnitwiseCell as AbstractUnitwiseCell
 from remanence.cells._weights import Projection as Projection

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell
-from remanence.cells._weights import Projection
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, State
+from remanence.cells._weights import Gates, Projection
 from remanence.errors import InvalidOptionError, UnknownNameError
 
 Values = Float[Array, "*shape"]
@@ -85,9 +85,7 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         )
         self.alpha = initial_alpha * jnp.ones(state_size)
 
-    def coefficients(
-        self, projected: Float[Array, "2 state"]
-    ) -> tuple[Float[Array, " state"], Float[Array, " state"]]:
+    def coefficients(self, projected: Gates) -> tuple[State, State]:
         n, threshold = projected[0], jnp.abs(projected[1])
         z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
         return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha

@@ -6,11 +6,22 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell
-from remanence.cells._weights import Projection, xavier_gates
+from remanence.cells._loops import State
+from remanence.cells._unitwise import AbstractUnitwiseCell
+from remanence.cells._weights import Gates, Projection, split_gates, xavier_gates
 
 
-class BRC(AbstractGatedCell):
+class _AbstractBistableCell(AbstractUnitwiseCell):
+    """The update that both cells share; they differ in how r and z see the state."""
+
+    def combine(self, projected: Gates, mixed: Gates, state: State) -> State:
+        r = 1 + jnp.tanh(projected[0] + mixed[0])
+        z = jax.nn.sigmoid(projected[1] + mixed[1])
+        n = jnp.tanh(projected[2] + r * state)
+        return z * state + (1 - z) * n
+
+
+class BRC(_AbstractBistableCell):
     """Bistable recurrent cell: each unit feeds back on itself alone.
 
         r = 1 + tanh(W_r x + w_r * h + b_r)
@@ -35,13 +46,15 @@ class BRC(AbstractGatedCell):
         self.inputs = Projection("rzn", input_size, state_size, key=derive_key(key, "input"))
         self.recurrent_weight = jnp.ones((2, state_size))
 
-    def update(
-        self, projected: Float[Array, "3 state"], state: Float[Array, " state"]
-    ) -> Float[Array, " state"]:
-        return _update_bistable(projected, self.recurrent_weight * state[None], state)
+    @property
+    def coupled(self) -> bool:
+        return False
+
+    def mix(self, state: State) -> Gates:
+        return tuple(weight * state for weight in self.recurrent_weight)
 
 
-class NBRC(AbstractGatedCell):
+class NBRC(_AbstractBistableCell):
     """Neuromodulated bistable recurrent cell: the gates, not the candidate, see all units.
 
         r = 1 + tanh(W_xr x + W_hr h + b_r)
@@ -67,19 +80,5 @@ class NBRC(AbstractGatedCell):
         recurrent_key = derive_key(key, "recurrent")
         self.recurrent_weight = xavier_gates(recurrent_key, "rz", state_size, state_size)
 
-    def update(
-        self, projected: Float[Array, "3 state"], state: Float[Array, " state"]
-    ) -> Float[Array, " state"]:
-        return _update_bistable(projected, self.recurrent_weight @ state, state)
-
-
-def _update_bistable(
-    projected: Float[Array, "3 state"],
-    recurrent: Float[Array, "2 state"],
-    state: Float[Array, " state"],
-) -> Float[Array, " state"]:
-    """The update that both cells share, given the recurrent share of the gates r and z."""
-    r = 1 + jnp.tanh(projected[0] + recurrent[0])
-    z = jax.nn.sigmoid(projected[1] + recurrent[1])
-    n = jnp.tanh(projected[2] + r * state)
-    return z * state + (1 - z) * n
+    def mix(self, state: State) -> Gates:
+        return split_gates(self.recurrent_weight @ state)

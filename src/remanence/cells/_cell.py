@@ -11,16 +11,14 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
+from remanence.cells._loops import Resets, State, States, advance_all, advance_linearly
 from remanence.cells._weights import Projection
 from remanence.errors import InvalidOptionError
 
 METHODS = ("auto", "loop", "scan")
-State = Float[Array, " state"]
-States = Float[Array, "*batch state"]
 Sequences = Float[Array, "time *batch input"]
-Resets = Bool[Array, "time *batch"]
 
 
 class AbstractCell(eqx.Module):
@@ -113,7 +111,9 @@ class AbstractCell(eqx.Module):
                 method,
                 f"{type(self).__name__} is not linear in its state; use 'loop' or 'auto'",
             )
-        return run_loop(self, inputs, first, state)
+        projected = over_axes(self.project, first.ndim)(inputs)
+        update = over_axes(self.update, first.ndim - 1)
+        return advance_all(update, self.initial_state(), projected, first, state)
 
 
 class AbstractGatedCell(AbstractCell):
@@ -123,8 +123,8 @@ class AbstractGatedCell(AbstractCell):
 
     >>> from remanence import cells
     >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
-    >>> cell.input_size, cell.state_size, cell.project(jnp.ones(1)).shape
-    (1, 2, (3, 2))
+    >>> cell.input_size, cell.state_size, len(cell.project(jnp.ones(1)))
+    (1, 2, 3)
     """
 
     inputs: eqx.AbstractVar[Projection]
@@ -137,7 +137,7 @@ class AbstractGatedCell(AbstractCell):
     def state_size(self) -> int:
         return self.inputs.weight.shape[-2]
 
-    def project(self, input: Float[Array, " input"]) -> Float[Array, "gates state"]:
+    def project(self, input: Float[Array, " input"]) -> Any:
         return self.inputs(input)
 
 
@@ -174,7 +174,8 @@ class AbstractLinearCell(AbstractCell):
         """As for any cell; `method` chooses between a loop and an associative scan over time.
 
         A loop does the least arithmetic and is fastest on a CPU; the scan's depth is logarithmic
-        in time, which wins on an accelerator. "auto" goes by JAX's default backend.
+        in time, which wins on an accelerator. "auto" goes by JAX's default backend. The scan has
+        derivatives in forward mode too.
 
         >>> from remanence import cells
         >>> cell = cells.MinGRU(1, 2, key=jax.random.key(0))
@@ -184,39 +185,8 @@ class AbstractLinearCell(AbstractCell):
         """
         if choose_method(method) == "scan" and len(inputs):
             return run_scan(self, inputs, first, state)
-        return run_linear_loop(self, inputs, first, state)
-
-
-def run_loop(
-    cell: AbstractCell, inputs: Sequences, first: Resets, state: States
-) -> Float[Array, "time *batch state"]:
-    """Step by step in time, the recurrence alone inside the loop."""
-    initial = jnp.broadcast_to(cell.initial_state(), state.shape)
-    update = over_axes(cell.update, first.ndim - 1)
-
-    def advance(state: States, now: tuple[Any, Bool[Array, "*batch"]]) -> tuple[States, States]:
-        projected, first = now
-        # `first` marks the input about to be read, so the reset precedes the update; resetting
-        # after it would leak one step across episodes.
-        state = update(projected, jnp.where(first[..., None], initial, state))
-        return state, state
-
-    projected = over_axes(cell.project, first.ndim)(inputs)
-    return jax.lax.scan(advance, state, (projected, first))[1]
-
-
-def run_linear_loop(
-    cell: AbstractLinearCell, inputs: Sequences, first: Resets, state: States
-) -> Float[Array, "time *batch state"]:
-    """The same for a linear cell, of which only a product and a sum are left inside the loop."""
-    initial = jnp.broadcast_to(cell.initial_state(), state.shape)
-
-    def advance(state: States, now: tuple[States, States, Array]) -> tuple[States, States]:
-        decay, drive, first = now
-        state = decay * jnp.where(first[..., None], initial, state) + drive
-        return state, state
-
-    return jax.lax.scan(advance, state, (*_find_coefficients(cell, inputs), first))[1]
+        decay, drive = _find_coefficients(self, inputs)
+        return advance_linearly(decay, drive, self.initial_state(), first, state)
 
 
 def run_scan(

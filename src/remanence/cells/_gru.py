@@ -6,11 +6,12 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell
-from remanence.cells._weights import Projection, orthogonal_gates
+from remanence.cells._loops import State
+from remanence.cells._unitwise import AbstractUnitwiseCell
+from remanence.cells._weights import Gates, Projection, orthogonal_gates, split_gates
 
 
-class GRU(AbstractGatedCell):
+class GRU(AbstractUnitwiseCell):
     """Gated recurrent unit; gates are stacked in the order r, z, n.
 
     r = σ(W_xr x + W_hr h + b_r)
@@ -35,10 +36,11 @@ class GRU(AbstractGatedCell):
         self.inputs = Projection("rzn", input_size, state_size, key=derive_key(key, "input"))
         self.recurrent_weight = orthogonal_gates(derive_key(key, "recurrent"), "rzn", state_size)
 
-    def update(
-        self, projected: Float[Array, "3 state"], state: Float[Array, " state"]
-    ) -> Float[Array, " state"]:
-        recurrent = self.recurrent_weight @ state
-        r, z = jax.nn.sigmoid(projected[:2] + recurrent[:2])
-        n = jnp.tanh(projected[2] + r * recurrent[2])
+    def mix(self, state: State) -> Gates:
+        return split_gates(self.recurrent_weight @ state)
+
+    def combine(self, projected: Gates, mixed: Gates, state: State) -> State:
+        r = jax.nn.sigmoid(projected[0] + mixed[0])
+        z = jax.nn.sigmoid(projected[1] + mixed[1])
+        n = jnp.tanh(projected[2] + r * mixed[2])
         return z * state + (1 - z) * n

@@ -65,6 +65,9 @@ class LSTM(AbstractGatedCell):
     def read(self, state: State) -> Float[Array, " output"]:
         return state[: self.output_size]
 
+    def project(self, input: Float[Array, " input"]) -> Float[Array, "4 units"]:
+        return jnp.stack(self.inputs(input))
+
     def update(self, projected: Float[Array, "4 units"], state: State) -> State:
         h, c = jnp.split(state, 2)
         seen = projected + self.recurrent_weight @ h

@@ -1,12 +1,11 @@
 """minGRU (Feng et al. 2024), in the form without the positivity transform."""
 
 import jax
-from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
 from remanence._typing import Key
-from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell
-from remanence.cells._weights import Projection
+from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, State
+from remanence.cells._weights import Gates, Projection
 
 
 class MinGRU(AbstractGatedCell, AbstractLinearCell):
@@ -30,8 +29,6 @@ class MinGRU(AbstractGatedCell, AbstractLinearCell):
     def __init__(self, input_size: int, state_size: int, *, key: Key):
         self.inputs = Projection("zn", input_size, state_size, key=derive_key(key, "input"))
 
-    def coefficients(
-        self, projected: Float[Array, "2 state"]
-    ) -> tuple[Float[Array, " state"], Float[Array, " state"]]:
+    def coefficients(self, projected: Gates) -> tuple[State, State]:
         z, n = jax.nn.sigmoid(projected[0]), projected[1]
         return z, (1 - z) * n
