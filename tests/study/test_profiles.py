@@ -7,7 +7,7 @@ import pytest
 from remanence import envs
 from remanence.cli._options import parse_options
 from remanence.errors import RemanenceError
-from remanence.study import Study, estimate, list_profiles, load_profile
+from remanence.study import Study, StudyDirectory, estimate, list_profiles, load_profile
 from remanence.training import get_preset
 from tests.study.studies import PROFILE, PROFILES, WIDER, load_tiny
 
@@ -245,3 +245,13 @@ def test_a_study_has_a_main_arm(tmp_path):
     head = PROFILE[: PROFILE.index("[[trainings]]")]
     with pytest.raises(RemanenceError, match="figures and claims are about the main arm"):
         load_tiny(tmp_path, head + WIDER)
+
+
+def test_a_study_whose_changes_have_lists_can_be_taken_up_again(tmp_path):
+    nested = "num_envs = 4, length = [1, 5], cell_options = { surrogate = 'box' }"
+    lists = PROFILE.replace("num_envs = 4", nested).replace('"gru", ', "")
+    study = load_tiny(tmp_path, lists)
+    for _ in range(2):
+        StudyDirectory(tmp_path / "study").begin(study)
+    assert StudyDirectory(tmp_path / "study").read_study() == study
+    assert json.loads(json.dumps(study.to_json())) == study.to_json()

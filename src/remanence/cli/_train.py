@@ -35,8 +35,10 @@ class Train(Command):
     """Train agents by recurrent PPO, one for each seed.
 
     The presets are the paper's trainings; the name of an environment stands for a training on it
-    with default numbers. Ctrl-C stops after the iteration under way, and --resume goes on from
-    there. Writes run.json, curves.parquet, checkpoint.safetensors and agents/seed-N.safetensors.
+    with default numbers; --set changes any of it. Learning rates are annealed over
+    anneal_iterations, which a change of num_iterations leaves as it is. Ctrl-C stops after the
+    iteration under way, and --resume goes on from there. Writes run.json, curves.parquet,
+    checkpoint.safetensors and agents/seed-N.safetensors.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
@@ -52,8 +54,7 @@ class Train(Command):
     resume: bool = False
     """Go on with the run in --out, which was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """Change options of the environment, network, cell and PPO: length=1:5 surrogate_width=2
-    num_iterations=60. Learning rates are annealed over anneal_iterations, which stays as it is."""
+    """Options of environment, network, cell or PPO: length=1:5 dropout=0 num_iterations=60."""
     checkpoint_every: int = 5
     """Save the state after every so many iterations, for --resume."""
     batching: str = "auto"

@@ -132,7 +132,7 @@ class Job:
         return fields | {
             "seeds": list(self.seeds),
             "lengths": list(self.lengths),
-            "changes": dict(self.changes),
+            "changes": {name: _thaw(value) for name, value in dict(self.changes).items()},
             "stages": list(self.stages),
         }
 
@@ -215,6 +215,11 @@ def _freeze(value: Any) -> Any:
     if isinstance(value, Mapping):
         return tuple(sorted((name, _freeze(it)) for name, it in value.items()))
     return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
+
+
+def _thaw(value: Any) -> Any:
+    """Tuples as lists, which JSON has."""
+    return list(map(_thaw, value)) if isinstance(value, tuple) else value
 
 
 def _check_numbers(option: str, numbers: Any, lowest: int, highest: int) -> None:
