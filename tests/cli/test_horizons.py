@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence import envs
+from remanence import envs, networks
 from remanence.cli import main
 from remanence.cli._evaluate import parse_lengths
 from remanence.cli._evaluation_tables import choose_columns
@@ -67,6 +68,45 @@ def test_evaluate_speaks_json(run, capsys, tmp_path):
     assert found["exact"]
     assert found["stability"] == {"1": "bistable", "4": "monostable"}
     assert found["summary"]["outcome"] == ["solved", "solved", "random", "random"]
+
+
+@pytest.fixture(scope="module")
+def tree_run(tmp_path_factory):
+    """A run of one agent, which does anything if it samples, and stands still if it does not."""
+    env = envs.make("lookup-tree-maze", table_size=2, length=1)
+    architecture = networks.Architecture(cell="mingru", state_size=2, head=())
+    policy = networks.make_policy(architecture, 4, 4, key=jax.random.key(0))
+    policy = eqx.tree_at(lambda it: it.output.bias, policy, jnp.asarray([0.0, 0.0, 0.5, 0.0]))
+    value = networks.make_value(architecture, 4, key=jax.random.key(0))
+    agent = Agent(policy, value, architecture)
+    directory = RunDirectory(tmp_path_factory.mktemp("runs") / "tree")
+    learner = Learner(env[0], architecture, PPOConfig())
+    directory.create(describe_run(*env, learner, [1], "auto", {}, None))
+    directory.save_agent(1, agent)
+    return directory.path
+
+
+def test_evaluate_tells_decisions_where_an_episode_has_several(tree_run, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["evaluate", str(tree_run), "--sampled", "--lengths", "10,200"])
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[3].split() == ["seed", "decisions", "10", "200"]
+    summary = read_table(tree_run / "sampled_outcomes.parquet")
+    right = [round(100 * share) for share in summary["share_right"]]
+    assert [cell.split("±")[0] for cell in lines[4].split()] == ["1", "right", *map(str, right)]
+    assert lines[5].split()[0] == "taken"
+    assert lines[6].split()[0] == "timeouts"
+    assert "95% interval over cues" in shown
+    assert "the share that is right among those taken" in shown
+
+
+def test_json_tells_decisions_and_null_where_none_was_taken(tree_run, capsys, tmp_path):
+    main(["evaluate", str(tree_run), "--lengths", "3", "--json", "--out", str(tmp_path)])
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert (summary["num_decisions"], summary["timeouts"]) == ([0.0], [1.0])
+    assert summary["share_right"] == summary["share_low"] == summary["share_high"] == [None]
 
 
 def test_certify_tells_a_verdict_in_one_screen(run, capsys, monkeypatch):

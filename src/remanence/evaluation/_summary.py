@@ -12,8 +12,8 @@ from remanence.errors import InvalidOptionError
 CONFIDENCE = 0.95
 # What a summary has besides the agent and what grows.
 MEASURES = (
-    *("return", "low", "high", "share_right", "share_low", "share_high"),
-    *("num_decisions", "timeouts", "num_steps", "outcome"),
+    *("return", "low", "high", "num_steps", "outcome"),
+    *("share_right", "share_low", "share_high", "num_decisions", "timeouts"),
 )
 
 Columns = dict[str, np.ndarray]
@@ -77,8 +77,9 @@ def _summarize(episodes: Mapping[str, np.ma.MaskedArray], exact: bool) -> tuple[
     units = _list_units(episodes)
     return (
         *_estimate(returns, ones, units, exact),
+        *(_average(num_steps), outcome),
         *_estimate(right, taken, units, exact),
-        *(_average(taken), float((ends == "timeout").mean()), _average(num_steps), outcome),
+        *(_average(taken), float((ends == "timeout").mean())),
     )
 
 

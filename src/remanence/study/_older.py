@@ -59,7 +59,7 @@ def derive_outcomes(evaluations: Columns) -> Columns:
     return summarize_episodes(evaluations, axis, exact=exact)
 
 
-def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> Columns:
+def _complete(columns: Columns, names: Sequence[str], nothing: np.ndarray) -> dict[str, np.ndarray]:
     """The columns, and those of which an earlier version knew nothing."""
     return {**columns, **{name: nothing for name in names if name not in columns}}
 

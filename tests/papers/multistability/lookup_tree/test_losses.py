@@ -121,7 +121,8 @@ class Scripted(eqx.Module):
 
     def step(self, seen, memory):
         shown, index, flag = seen[:4], seen[4:8], seen[8] > 0
-        begins = jnp.any(shown != 0)
+        # It takes no table from who has acted before.
+        begins = jnp.any(shown != 0) & ~jnp.any(seen[9:] > 0)
         table = jnp.where(begins, shown, memory.table)
         indexed = jnp.any(index > 0)
         entry = jnp.where(indexed, jnp.argmax(index), memory.index).astype(jnp.int32)
@@ -139,16 +140,20 @@ class Scripted(eqx.Module):
         return logits, Notes(table, entry, time, looked)
 
 
-def diagnose(fault: str, num_mazes: int = 12):
-    environment, _ = envs.make("lookup-tree-maze", index_encoding="one-hot")
+def diagnose(fault: str, wrapped: bool = False):
+    environment, _ = envs.make(
+        "lookup-tree-maze", index_encoding="one-hot", previous_action=wrapped
+    )
     cues = np.tile(np.arange(14), 2)
-    decisions = lead_agent(Scripted(fault), environment, cues, num_mazes, KEY)
+    decisions = lead_agent(Scripted(fault), environment, cues, 12, KEY)
     return tabulate_losses(3, cues, decisions), decisions
 
 
-@pytest.mark.parametrize("fault", SHOWN)
-def test_what_is_lost_is_what_cures(fault):
-    losses, decisions = diagnose(fault)
+@pytest.mark.parametrize(
+    ("fault", "wrapped"), [("table", False), ("index", False), ("flag", False), ("table", True)]
+)
+def test_what_is_lost_is_what_cures(fault, wrapped):
+    losses, decisions = diagnose(fault, wrapped)
     total = {name: int(column.sum()) for name, column in losses.items()}
     assert total["num_decisions"] == 12 * 28
     assert total["num_wrong"] > 50
