@@ -13,6 +13,7 @@ MODEL = {
     "preset": "tmaze-short",
     "model": "gru",
     "cell": "gru",
+    "variant": "",
     "parallelizable": False,
     "num_iterations": 250,
     "seed": 0,
