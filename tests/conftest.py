@@ -7,6 +7,8 @@ from pathlib import Path
 _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+# The path is a part of a program's key otherwise, and copies of the directory would be of no use.
+os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
 # Compiling is most of what they do, and takes half the time where less is optimized.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 

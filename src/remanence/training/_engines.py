@@ -156,6 +156,8 @@ def count_cores() -> int:
     >>> training.count_cores() >= 1
     True
     """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    all_cores = os.cpu_count() or 1
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else all_cores
+    # Slurm does not bind a job to its cores everywhere, and then only says how many it has.
+    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return max(1, min(found, int(given) if given.isdecimal() else found))
