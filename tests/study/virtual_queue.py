@@ -60,7 +60,7 @@ class VirtualQueue(AbstractQueue):
         return list(made)
 
     def look(self) -> dict[str, Entry] | None:
-        self.seconds += 600
+        self.seconds += 1800
         self._end_some()
         self._start_some()
         if self._happens(self._chances.silence):

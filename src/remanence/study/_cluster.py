@@ -67,6 +67,7 @@ class ClusterExecutor(Executor):
         self._earlier: dict[str, str] | None = None
         self._submitted: set[str] = set()
         self._left: dict[int, int] = {}
+        self._kept: set[int] = set()
         self._num_refusals = 0
 
     def submit(self, fn: Callable[..., str], /, *args: Any, **kwargs: Any) -> Future[str]:
@@ -126,7 +127,8 @@ class ClusterExecutor(Executor):
 
     def _count_down(self, submission: int) -> None:
         self._left[submission] -= 1
-        if not self._left[submission]:
+        # The log of a job that was given up stays, until the study is taken up again.
+        if not self._left[submission] and submission not in self._kept:
             self._ledger.remove(submission)
 
     def _try_again(self, flight: _Flight, status: JobStatus) -> None:
@@ -143,6 +145,7 @@ class ClusterExecutor(Executor):
         parts = [f"It failed {flight.num_failures} times.", told, status.error or ""]
         error = "\n\n".join(part.strip() for part in parts if part.strip())
         change_status(path, state=FAILED, error=error)
+        self._kept.add(flight.submission)
         _conclude(flight.future, FAILED)
 
     def _drop_stuck(self, found: Mapping[str, Entry]) -> None:
