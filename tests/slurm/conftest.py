@@ -16,14 +16,14 @@ from remanence.study import _cluster
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 SOURCE = Path(__file__).parents[2] / "src"
-NODES = ("n1", "n2", "n3", "n4")
+NODES = ("n1", "n2", "n3", "n4", "n5")
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={path}/munge/socket
+AuthInfo=socket={path}/munge/socket,cred_expire=10
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -46,7 +46,7 @@ SlurmdParameters=config_overrides
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 PartitionName=main Nodes=n1,n2 Default=YES LLN=YES State=UP PriorityTier=1 GraceTime=60
-PartitionName=frail Nodes=n3,n4 State=UP PriorityTier=1
+PartitionName=frail Nodes=n3,n4,n5 State=UP PriorityTier=1
 PartitionName=urgent Nodes=n1,n2 State=UP PriorityTier=9 PreemptMode=OFF
 """
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 State=UNKNOWN\n"
@@ -72,19 +72,26 @@ class Cluster:
         doomed = [int((self.path / f"{node}.pid").read_text())]
         if with_jobs:
             told = self.ask("squeue", "--noheader", f"--nodelist={node}", "--format=%A")
-            steps = [f"slurmstepd: [{number}." for number in told.split()]
-            doomed += [pid for pid, words in list_processes() if words.startswith(tuple(steps))]
+            steps = tuple(f"slurmstepd: [{number}." for number in told.split())
+            doomed += [pid for pid, words in list_steps(self.path) if words.startswith(steps)]
             for parent in doomed[1:]:
                 doomed += list_descendants(parent)
-        for pid in doomed:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_all(doomed)
 
 
-def list_processes() -> Iterator[tuple[int, str]]:
+def kill_all(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def list_steps(path: Path) -> Iterator[tuple[int, str]]:
+    """The processes that look after jobs of this cluster, and outlive their daemons, by title."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            yield int(entry.name), (entry / "cmdline").read_text().replace("\0", " ")
+            title = (entry / "cmdline").read_bytes().decode(errors="replace")
+            if title.startswith("slurmstepd:") and str(path) in (entry / "environ").read_text():
+                yield int(entry.name), title
 
 
 def list_descendants(parent: int) -> list[int]:
@@ -105,7 +112,7 @@ def wait_until(holds: Callable[[], object], what: str, seconds: float = 600) -> 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    """Four nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
+    """Five nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         packages = "slurmctld slurmd slurm-client munge"
@@ -155,10 +162,11 @@ def _running(path: Path) -> Iterator[None]:
         wait_until(are_idle, "all nodes are there")
         yield
     finally:
-        subprocess.run(["scancel", "--user=root"], env=environment, check=False)
         for process in reversed(started):
             process.kill()
             process.wait()
+        for pid, _ in list_steps(path):
+            kill_all([*list_descendants(pid), pid])
 
 
 def _start_munge(path: Path) -> subprocess.Popen[bytes]:

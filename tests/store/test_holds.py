@@ -57,7 +57,7 @@ def test_a_directory_is_held_by_one_at_a_time(tmp_path):
     first, second = store.hold_directory(tmp_path), store.hold_directory(tmp_path)
     with first, pytest.raises(StoreError, match="another process") as refused, second:
         pass
-    assert f"process {os.getpid()} on " in str(refused.value)
+    assert f"process {os.getpid()} of " in str(refused.value)
     with store.hold_directory(tmp_path):
         pass
     assert [lock.name for lock in tmp_path.iterdir()] == [".lock.2"]

@@ -72,9 +72,9 @@ class Owner:
 
     def describe(self) -> str:
         """Who and where, in words."""
-        whose = f"{self.user}'s " if self.user else ""
+        whose = f" of {self.user}" if self.user else ""
         slurm = f" in Slurm job {self.slurm_job}" if self.slurm_job else ""
-        return f"{whose}process {self.pid} on {self.host}{slurm}, since {self.since}"
+        return f"process {self.pid}{whose} on {self.host}{slurm}, since {self.since}"
 
 
 class Hold:
@@ -104,7 +104,6 @@ class Hold:
             raise StoreError(self._path, problem, "leave it to that one")
 
     def release(self) -> None:
-        """Let go."""
         self._over.set()
         self._pulse.join()
         if not self.lost:

@@ -9,7 +9,13 @@ from remanence.study._plan import Job
 
 
 class QueueError(RemanenceError):
-    """The queue of a cluster has refused what it was asked."""
+    """The queue of a cluster has refused what it was asked.
+
+    >>> from remanence import study
+    >>> raise study.QueueError("Slurm does not answer.")
+    Traceback (most recent call last):
+    remanence.study._queue.QueueError: Slurm does not answer.
+    """
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,8 +63,8 @@ def open_slurm(
     Jobs stay in the queue when the process ends; they are found again when it is started again.
 
     >>> from remanence import study
-    >>> study.open_slurm("study", study.SlurmOptions())  # doctest: +ELLIPSIS
-    <function ...>
+    >>> callable(study.open_slurm("study", study.SlurmOptions()))
+    True
     """
     directory = StudyDirectory(Path(path).absolute())
 
@@ -88,13 +88,28 @@ def submit_study(
 
     What is there already is not submitted again. Nobody looks after the jobs: one that fails is
     tried again when the study is run or submitted again.
+
+    >>> import shutil
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> asked = {"lengths": [2], "stages": ["evaluate"]}
+    >>> job = study.Job("mingru", "tmaze-short", "small", "mingru", [1], 250, **asked)
+    >>> plan = study.Study("tmaze", "tiny", "", [job])
+    >>> _ = study.StudyDirectory(Path("study")).begin(plan)
+    >>> _ = shutil.copytree("examples/agents/mingru", "study/runs/mingru")  # trained already
+    >>> _ = study.run_study("study", plan, open_executor=lambda: ThreadPoolExecutor(1))
+    >>> study.submit_study("study", plan, study.SlurmOptions())  # nothing is left of it
+    0
     """
     with take_up(path, study, command) as (directory, left):
+        if not left:
+            return 0
         executor = ClusterExecutor(directory, open_queue(directory, options), most=len(left))
         set_waiting(directory, left)
         for job in left:
             executor.submit(run_job, directory.path, job)
-        for _ in range(MOST_REFUSALS if left else 0):
+        for _ in range(MOST_REFUSALS):
             executor.look()
         num_waiting = executor.num_waiting
         if num_waiting:
