@@ -151,8 +151,8 @@ def _running(path: Path) -> Iterator[None]:
     started = [_start_munge(path)]
     try:
         for daemon in (["slurmctld"], *(["slurmd", "-N", node] for node in NODES)):
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            started.append(subprocess.Popen([*daemon, "-D", "-c"], env=environment, **quiet))
+            command = [*daemon, "-D", "-c"]
+            started.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
         ask = ["sinfo", "--noheader", "--format=%T %D"]
 
         def are_idle() -> bool:

@@ -1,6 +1,7 @@
 """A job's seeds in several jobs: the same agents to the bit, so the same study in other pieces."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from remanence.study._plan import Job, Study
@@ -46,7 +47,7 @@ def _name_whole(job: Job) -> str:
     return job.id.removesuffix(_name_seeds(job.seeds))
 
 
-def _name_seeds(seeds: tuple[int, ...]) -> str:
+def _name_seeds(seeds: Sequence[int]) -> str:
     return f"-s{seeds[0]}-{seeds[-1]}"
 
 

@@ -86,6 +86,10 @@ def _use(path: Path) -> None:
 def _publish(own: Path, shared: Path) -> None:
     for entry in own.iterdir():
         if not entry.is_symlink() and not (shared / entry.name).exists():
+
+            def copy(part: Path, entry: Path = entry) -> None:
+                shutil.copyfile(entry, part)
+
             # A cache that is full, or another's, only costs time.
             with contextlib.suppress(StoreError):
-                write_whole(shared / entry.name, lambda part, it=entry: shutil.copyfile(it, part))
+                write_whole(shared / entry.name, copy)

@@ -108,7 +108,7 @@ class CoresEngine(AbstractEngine):
 class VmapEngine(AbstractEngine):
     """All seeds as one batch of one program, on a device or where JAX puts it."""
 
-    def __init__(self, learner: Learner, params: Any, device: jax.Device | None = None):
+    def __init__(self, learner: Learner, params: Any, device: Any = None):
         self.profile = Profile()
         begin = jax.vmap(learner.begin, in_axes=(0, None))
         iterate = jax.vmap(make_iteration(learner).run, in_axes=(0, None))
