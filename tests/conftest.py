@@ -9,6 +9,8 @@ from pathlib import Path
 _COMPILED = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# The path is a part of a program's key otherwise, and copies of the directory would be of no use.
+os.environ.setdefault("JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES", "none")
 # Compiling is most of what they do, and programs run for milliseconds: LLVM does not optimize, and
 # loops are emitted by the plainer of XLA's two emitters, which takes a third of the time. Programs
 # that are compared with one another are compiled alike; what has to be as users get it runs in a

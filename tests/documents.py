@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "README.md",
+    "docs/cluster.md",
     "docs/commands.md",
     "docs/library.md",
     "docs/certificates.md",

@@ -1,4 +1,3 @@
-import errno
 import json
 import os
 import subprocess
@@ -274,35 +273,3 @@ def test_a_table_under_way_is_a_leftover_that_is_removed(tmp_path):
         (tmp_path / name).touch()
     store.remove_leftovers(tmp_path)
     assert os.listdir(tmp_path) == ["table.parquet"]
-
-
-def test_a_directory_is_held_by_one_at_a_time(tmp_path):
-    first, second = store.hold_directory(tmp_path), store.hold_directory(tmp_path)
-    with first, pytest.raises(StoreError, match="another process"), second:
-        pass
-    with store.hold_directory(tmp_path):
-        pass
-
-
-def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(StoreError, match="No locks available"), store.hold_directory(tmp_path):
-        pass
-
-
-def test_a_held_directory_can_be_waited_for(tmp_path):
-    entered = threading.Event()
-
-    def wait_and_enter() -> None:
-        with store.hold_directory(tmp_path, wait=True):
-            entered.set()
-
-    waiter = threading.Thread(target=wait_and_enter)
-    with store.hold_directory(tmp_path):
-        waiter.start()
-        assert not entered.wait(0.2)
-    waiter.join(20)
-    assert entered.is_set()

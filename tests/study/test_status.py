@@ -4,9 +4,10 @@ import time
 
 import pytest
 
-from remanence.study import JobStatus, StudyStatus, estimate_seconds_left, load_profile
-from remanence.study import _status as status_module
-from remanence.study._status import read_job_status, report_life
+from remanence.store import hold_directory
+from remanence.study import JobStatus, StudyStatus, _reporter, estimate_seconds_left, load_profile
+from remanence.study._reporter import report_life
+from remanence.study._status import read_job_status
 from tests.study.studies import PROFILES
 
 STUDY = load_profile("tmaze", "smoke", PROFILES)
@@ -15,9 +16,9 @@ JOB = STUDY.jobs[0]
 
 
 def test_a_job_is_heard_of_while_it_does_not_come_to_speak(tmp_path, monkeypatch):
-    monkeypatch.setattr(status_module, "SECONDS_BETWEEN_BEATS", 0.01)
+    monkeypatch.setattr(_reporter, "SECONDS_BETWEEN_BEATS", (0.01, 0.01))
     path = tmp_path / "status.json"
-    with report_life(path, JOB):
+    with hold_directory(tmp_path) as hold, report_life(path, JOB, hold):
         heard = {read_job_status(path).updated}
         deadline = time.monotonic() + 20
         while len(heard) < 3 and time.monotonic() < deadline:
@@ -29,12 +30,12 @@ def test_a_job_is_heard_of_while_it_does_not_come_to_speak(tmp_path, monkeypatch
 
 def test_a_failure_is_recorded_and_the_next_attempt_forgets_it(tmp_path):
     path = tmp_path / "status.json"
-    with report_life(path, JOB):
+    with hold_directory(tmp_path) as hold, report_life(path, JOB, hold):
         raise ValueError("out of luck")
     failed = read_job_status(path)
     assert failed.state == "failed"
     assert "ValueError: out of luck" in (failed.error or "")
-    with report_life(path, JOB):
+    with hold_directory(tmp_path) as hold, report_life(path, JOB, hold):
         time.sleep(0.01)
     done = read_job_status(path)
     assert (done.state, done.error, done.started) == ("done", None, failed.started)

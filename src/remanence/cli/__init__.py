@@ -18,6 +18,7 @@ from remanence.cli._play import Play
 from remanence.cli._report import Report
 from remanence.cli._reproduce import Reproduce, Status
 from remanence.cli._results import Results
+from remanence.cli._slurm import Cancel
 from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
@@ -28,6 +29,7 @@ COMMANDS = {
     "check": Check,
     "reproduce": Reproduce,
     "status": Status,
+    "cancel": Cancel,
     "results": Results,
     "report": Report,
     "compare": Compare,

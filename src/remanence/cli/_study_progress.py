@@ -4,6 +4,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from rich.console import Console
 from rich.live import Live
@@ -12,16 +13,23 @@ from rich.text import Text
 from remanence.study import JobStatus, StudyStatus, estimate_seconds_left
 
 SECONDS_BETWEEN_LINES = 30.0
+# A terminal has no room for the hundreds that a cluster runs.
+MOST_SHOWN = 20
 
 Show = Callable[[StudyStatus], None]
+Foresee = Callable[[StudyStatus], float]
 
 
 @contextlib.contextmanager
-def show_study(num_workers: int) -> Iterator[Show]:
-    """A function to call with how far the study is; it shows what runs and what is left."""
+def show_study(num_workers: int, num_cores: int | None = None) -> Iterator[Show]:
+    """A function to call with how far the study is; it shows what runs and what is left.
+
+    Workers share this machine, or have so many cores each.
+    """
+    foresee = partial(estimate_seconds_left, num_workers=num_workers, num_cores=num_cores)
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _make_logger(num_workers)
+        yield _make_logger(foresee)
         return
     with Live(console=console, transient=True, refresh_per_second=4) as live:
         list_news = _make_news()
@@ -29,7 +37,7 @@ def show_study(num_workers: int) -> Iterator[Show]:
         def show(status: StudyStatus) -> None:
             for line in list_news(status):
                 console.print(line, highlight=False, markup=False)
-            live.update(Text("\n".join(_list_lines(status, num_workers))))
+            live.update(Text("\n".join(_list_lines(status, foresee))))
 
         yield show
 
@@ -62,15 +70,17 @@ def say_size(num_bytes: float) -> str:
     return f"{num_bytes / 1e3:.0f} kB"
 
 
-def _list_lines(status: StudyStatus, num_workers: int) -> list[str]:
+def _list_lines(status: StudyStatus, foresee: Foresee) -> list[str]:
     running = [f"{id}: {describe_job(status.jobs[id])}" for id in status.list_jobs("running")]
-    return [_count(status, num_workers), *running]
+    more = len(running) - MOST_SHOWN
+    rest = [f"and {more} more that run"] if more > 0 else []
+    return [_count(status, foresee), *running[:MOST_SHOWN], *rest]
 
 
-def _count(status: StudyStatus, num_workers: int) -> str:
+def _count(status: StudyStatus, foresee: Foresee) -> str:
     done, failed = len(status.list_jobs("done")), len(status.list_jobs("failed"))
     failures = f", {failed} failed" if failed else ""
-    left = say_duration(estimate_seconds_left(status, num_workers))
+    left = say_duration(foresee(status))
     return f"{done} of {len(status.jobs)} jobs done{failures}, about {left} left"
 
 
@@ -96,7 +106,7 @@ def _make_news() -> Callable[[StudyStatus], list[str]]:
     return list_news
 
 
-def _make_logger(num_workers: int) -> Show:
+def _make_logger(foresee: Foresee) -> Show:
     list_news = _make_news()
     told: dict[str, tuple[str, str]] = {}
     last_line = time.monotonic()
@@ -111,7 +121,7 @@ def _make_logger(num_workers: int) -> Show:
             news = told.get(id, ("waiting", "")) != (job.state, job.stage)
             if news or (due and job.state == "running"):
                 told[id], last_line = (job.state, job.stage), now
-                line = f"{id}: {describe_job(job)} ({_count(status, num_workers)})"
+                line = f"{id}: {describe_job(job)} ({_count(status, foresee)})"
                 print(line, file=sys.stderr, flush=True)
 
     return log

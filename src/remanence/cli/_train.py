@@ -58,7 +58,7 @@ class Train(Command):
     checkpoint_every: int = 5
     """Save the state every so many iterations, for --resume."""
     batching: str = "auto"
-    """How seeds share the machine: cores (one program, a thread for each core), vmap, or auto."""
+    """How seeds share the machine: cores (a thread for each), vmap (one batch), devices, auto."""
     tensorboard: Annotated[Path | None, OPTIONAL] = None
     """Also log the curves for TensorBoard into this directory (needs tensorboardX)."""
     json: bool = False

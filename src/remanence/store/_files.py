@@ -1,19 +1,14 @@
-"""Files that are written whole or not at all, and directories that one process holds at a time."""
+"""Files that are written whole or not at all."""
 
-import contextlib
-import fcntl
 import json
-import math
 import os
 import secrets
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import StoreError
 
-LOCK = ".lock"
 SET_ASIDE = ".replaced"
 
 
@@ -43,14 +38,14 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     except StoreError:
         raise
     except (OSError, RuntimeError) as error:  # the latter of links that lead to themselves
-        raise _explain(path, error) from error
+        raise explain(path, error) from error
     try:
         write(temporary)
         _flush(temporary)
         temporary.replace(path)
         _flush(path.parent)
     except OSError as error:
-        raise _explain(path, error) from error
+        raise explain(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -105,7 +100,7 @@ def read_json(path: Path) -> Any:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StoreError(path, f"this is not JSON ({error})", "restore it from a copy") from error
     except OSError as error:
-        raise _explain(path, error) from error
+        raise explain(path, error) from error
 
 
 def find_difference(name: str, found: Any, wanted: Any) -> str | None:
@@ -141,66 +136,6 @@ def locate_difference(name: str, found: Any, wanted: Any) -> tuple[str, Any, Any
     return None if found == wanted else (name, found, wanted)
 
 
-@contextlib.contextmanager
-def hold_directory(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a directory against other processes; the hold ends with the process, however it ends.
-
-    A directory that another process holds is refused, or with `wait` waited for.
-
-    >>> from pathlib import Path
-    >>> from remanence import store
-    >>> with store.hold_directory(Path("run")), store.hold_directory(Path("run")):
-    ...     print("held twice")
-    Traceback (most recent call last):
-    remanence.errors.StoreError: run: another process is working here; wait for it or ...
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = (path / LOCK).open("a")
-    except OSError as error:
-        raise _explain(path, error) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError as error:
-            raise StoreError(
-                path, "another process is working here", "wait for it or choose another directory"
-            ) from error
-        except OSError as error:
-            problem = f"it cannot be locked ({error.strerror or error})"
-            raise StoreError(path, problem, "use a file system that supports locks") from error
-        beat(path)
-        yield
-
-
-def beat(path: Path) -> None:
-    """Show that the process that holds a directory is alive.
-
-    >>> from pathlib import Path
-    >>> from remanence import store
-    >>> with store.hold_directory(Path("run")):
-    ...     store.beat(Path("run"))
-    ...     store.measure_silence(Path("run")) < float("inf")
-    True
-    """
-    with contextlib.suppress(OSError):
-        os.utime(path / LOCK)
-
-
-def measure_silence(path: Path) -> float:
-    """Seconds since a process that held a directory beat; infinite if none ever held it.
-
-    >>> from pathlib import Path
-    >>> from remanence import store
-    >>> store.measure_silence(Path("never held"))
-    inf
-    """
-    try:
-        return max(0.0, time.time() - (path / LOCK).stat().st_mtime)
-    except OSError:
-        return math.inf
-
-
 def remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed process left in a directory that is held.
 
@@ -229,7 +164,7 @@ def set_aside(path: Path) -> None:
         if path.exists():
             path.replace(path.with_name(f"{path.name}{SET_ASIDE}"))
     except OSError as error:
-        raise _explain(path, error) from error
+        raise explain(path, error) from error
 
 
 def _flush(path: Path) -> None:
@@ -240,6 +175,7 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
-def _explain(path: Path, error: Exception) -> StoreError:
+def explain(path: Path, error: Exception) -> StoreError:
+    """What the operating system said of a file, as an error of ours."""
     reason = getattr(error, "strerror", None) or str(error)
     return StoreError(path, f"cannot be used ({reason})", "check space and permissions")

@@ -6,11 +6,15 @@ from remanence.study._entries import list_entries as list_entries
 from remanence.study._estimate import Estimate as Estimate
 from remanence.study._estimate import estimate as estimate
 from remanence.study._estimate import estimate_seconds_left as estimate_seconds_left
+from remanence.study._estimate import fit_seeds as fit_seeds
+from remanence.study._jobs import Stop as Stop
 from remanence.study._jobs import run_job as run_job
 from remanence.study._plan import Job as Job
 from remanence.study._plan import Study as Study
 from remanence.study._profiles import list_profiles as list_profiles
 from remanence.study._profiles import load_profile as load_profile
+from remanence.study._profiles import load_slurm_options as load_slurm_options
+from remanence.study._queue import QueueError as QueueError
 from remanence.study._records import AgentGroup as AgentGroup
 from remanence.study._records import AgentRecords as AgentRecords
 from remanence.study._records import hash_weights as hash_weights
@@ -19,6 +23,13 @@ from remanence.study._results import list_tables as list_tables
 from remanence.study._results import load_results as load_results
 from remanence.study._rows import collect_rows as collect_rows
 from remanence.study._runner import run_study as run_study
+from remanence.study._shards import split_job as split_job
+from remanence.study._slurm import cancel_study as cancel_study
+from remanence.study._slurm import open_slurm as open_slurm
+from remanence.study._slurm import read_queue as read_queue
+from remanence.study._slurm import split_study as split_study
+from remanence.study._slurm import submit_study as submit_study
+from remanence.study._slurm_options import SlurmOptions as SlurmOptions
 from remanence.study._stages import Stage as Stage
 from remanence.study._stages import certify_agents as certify_agents
 from remanence.study._stages import evaluate_agents as evaluate_agents
@@ -27,5 +38,6 @@ from remanence.study._stages import register_stage as register_stage
 from remanence.study._stages import stages as stages
 from remanence.study._status import JobStatus as JobStatus
 from remanence.study._status import StudyStatus as StudyStatus
-from remanence.study._status import read_status as read_status
+from remanence.study._watch import StatusReader as StatusReader
+from remanence.study._watch import read_status as read_status
 from remanence.study._workers import open_workers as open_workers

@@ -3,6 +3,8 @@
 study.json           the plan, and what it was begun with
 runs/<job>/          a run as `remanence train` writes it, with all that is known of its agents
 status/<job>.json    how far the job is
+slurm/               what was submitted to a cluster, and the logs of what is not done
+cancelled            there if nobody is to go on with it, until the study is run again
 """
 
 import dataclasses
@@ -19,10 +21,12 @@ from remanence.store import (
     read_json,
     remove_leftovers,
     write_json,
+    write_text,
 )
 from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
 from remanence.study._records import AgentRecords
+from remanence.study._shards import describe_whole
 from remanence.study._stages import name_tables
 from remanence.training import RunDirectory
 
@@ -38,9 +42,10 @@ class StudyDirectory:
     >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
     >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
     >>> directory = study.StudyDirectory(Path("study"))
-    >>> directory.begin(plan)
-    >>> directory.read_study() == plan, directory.read_description()["name"]
-    (True, 'recall')
+    >>> directory.begin(plan) == directory.read_study() == plan
+    True
+    >>> directory.read_description()["name"]
+    'recall'
     >>> directory.open_run(job).path.as_posix(), directory.open_records(job).path.as_posix()
     ('study/runs/gru', 'study/runs/gru')
     >>> directory.status_path(job).as_posix(), directory.lock_path(job).as_posix()
@@ -48,6 +53,9 @@ class StudyDirectory:
     >>> directory.remove_leftovers(job)
     >>> directory.has_results(job)
     False
+    >>> directory.set_cancelled(True)
+    >>> directory.cancelled
+    True
     """
 
     path: Path
@@ -60,19 +68,21 @@ class StudyDirectory:
             shown = repr(self.path.as_posix())
             raise StoreError(shown, "its name is not UTF-8", "choose another one") from error
 
-    def begin(self, study: Study, command: Sequence[str] | None = None) -> None:
-        """Write the plan of a held directory; one that is there must be the same but for its note.
+    def begin(self, study: Study, command: Sequence[str] | None = None) -> Study:
+        """Write the plan of a held directory, and return it.
 
-        Where the software has changed since, that is written down.
+        One that is there must be the same but for its note and for how its seeds are split into
+        jobs, which stays as it was begun. Where the software has changed since, that is written
+        down.
         """
         now = {**describe_process(command), "commit": find_commit(), "machine": describe_machine()}
         _remove_parts(self._description)
         if not self._description.exists():
             self._refuse_leftovers()
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
-            return
-        found = self.read_description()
-        difference = find_difference("study", _name_parts(self.read_study()), _name_parts(study))
+            return study
+        found, begun = self.read_description(), self.read_study()
+        difference = find_difference("study", describe_whole(begun), describe_whole(study))
         if difference:
             raise StoreError(
                 self._description,
@@ -83,6 +93,7 @@ class StudyDirectory:
         last = [found, *goes_on][-1]
         if any(last.get(name) != now[name] for name in ("versions", "commit", "python")):
             write_json(self._description, found | {"continued": [*goes_on, now]})
+        return begun
 
     def _refuse_leftovers(self) -> None:
         """What is there without a plan may be of any, and must not pass as this one's."""
@@ -132,6 +143,23 @@ class StudyDirectory:
         """The directory that is held while a job runs; not the run's, which training holds."""
         return self.path / ".locks" / job.id
 
+    @property
+    def cluster_path(self) -> Path:
+        """What was submitted to a cluster."""
+        return self.path / "slurm"
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has cancelled the study since it was last run."""
+        return self._cancellation.exists()
+
+    def set_cancelled(self, cancelled: bool) -> None:
+        """Tell whoever works on the study to stop, or that it is taken up again."""
+        if cancelled:
+            write_text(self._cancellation, "")
+        else:
+            self._cancellation.unlink(missing_ok=True)
+
     def has_results(self, job: Job) -> bool:
         """Whether all that a job makes is there."""
         run, records = self.open_run(job), self.open_records(job)
@@ -148,6 +176,10 @@ class StudyDirectory:
             _remove_parts(file)
 
     @property
+    def _cancellation(self) -> Path:
+        return self.path / "cancelled"
+
+    @property
     def _description(self) -> Path:
         return self.path / "study.json"
 
@@ -155,9 +187,3 @@ class StudyDirectory:
 def _remove_parts(file: Path) -> None:
     for leftover in file.parent.glob(f".{file.name}.*.part"):
         leftover.unlink(missing_ok=True)
-
-
-def _name_parts(study: Study) -> dict[str, Any]:
-    """What makes a study this one, which its note does not."""
-    plan = study.to_json()
-    return {**plan, "note": "", "jobs": {job["id"]: job for job in plan["jobs"]}}

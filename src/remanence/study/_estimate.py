@@ -1,6 +1,7 @@
 """How long a study will take, and how much disk: before it starts, and on its way."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -49,8 +50,32 @@ def estimate(jobs: Sequence[Job], num_workers: int = 1, num_cores: int | None = 
     )
 
 
-def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
+def fit_seeds(job: Job, seconds: float, num_cores: int) -> int:
+    """How many of a job's seeds are expected to take so long at most, on so many cores.
+
+    As many as there are cores are taken at least, and no core is left without a seed.
+
+    >>> from remanence import study
+    >>> seeds = list(range(1, 31))
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", seeds, 250, lengths=[2, 100])
+    >>> study.fit_seeds(job, seconds=1.0, num_cores=4), study.fit_seeds(job, 1e6, num_cores=4)
+    (4, 30)
+    """
+    pace = _Pace(num_cores)
+    number = len(job.seeds)
+    for more in range(num_cores, number, num_cores):
+        some = dataclasses.replace(job, seeds=job.seeds[: more + num_cores])
+        if pace.foresee(some) > seconds:
+            return more
+    return number
+
+
+def estimate_seconds_left(
+    status: StudyStatus, num_workers: int = 1, num_cores: int | None = None
+) -> float:
     """How long the rest of a study will take if it goes on as it went.
+
+    Workers share the cores of this machine, or have so many each, as on a cluster.
 
     >>> from remanence import study
     >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
@@ -59,8 +84,9 @@ def estimate_seconds_left(status: StudyStatus, num_workers: int = 1) -> float:
     >>> study.estimate_seconds_left(done)
     0.0
     """
-    num_workers = min(num_workers, count_cores())  # the more there are, the slower is each
-    pace = _Pace.share(num_workers)
+    if num_cores is None:
+        num_workers = min(num_workers, count_cores())  # the more there are, the slower is each
+    pace = _Pace(num_cores) if num_cores else _Pace.share(num_workers)
     foreseen = gone = spent = 0.0
     num_left = 0
     for job in status.study.jobs:
@@ -90,10 +116,7 @@ class _Pace:
 
     def foresee(self, job: Job) -> float:
         """Seconds for all of a job."""
-        cost = _find_cost(job)
-        per_agent = cost.seconds_per_agent * job.budget / BUDGET
-        per_agent += cost.seconds_per_size * sum(job.lengths)
-        return self.foresee_training(job, job.num_iterations) + len(job.seeds) * per_agent
+        return _foresee(self, job)
 
     def foresee_training(self, job: Job, num_iterations: int) -> float:
         """Seconds until so many iterations of its training are over."""
@@ -101,6 +124,14 @@ class _Pace:
         rounds = math.ceil(len(job.seeds) / self.num_cores)
         iterations = num_iterations * cost.seconds_per_iteration * _compare_work(job)
         return cost.seconds_to_compile + rounds * iterations
+
+
+@functools.lru_cache(100_000)  # asked of every job at every look
+def _foresee(pace: _Pace, job: Job) -> float:
+    cost = _find_cost(job)
+    per_agent = cost.seconds_per_agent * job.budget / BUDGET
+    per_agent += cost.seconds_per_size * sum(job.lengths)
+    return pace.foresee_training(job, job.num_iterations) + len(job.seeds) * per_agent
 
 
 def _find_cost(job: Job) -> Cost:

@@ -4,8 +4,10 @@ A stage whose files are there is not done again, so a job that was killed goes o
 Files that are damaged, or not the job's, are put out of the way first, and so made anew.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from remanence.store import hold_directory, set_aside
 from remanence.study._directory import StudyDirectory
@@ -19,16 +21,18 @@ from remanence.study._inspection import (
 )
 from remanence.study._plan import Job
 from remanence.study._records import open_group
+from remanence.study._reporter import TRAINING, JobReporter, JobStopped, report_life
 from remanence.study._stages import Stage, stages
-from remanence.study._status import TRAINING, JobReporter, read_job_status, report_life
+from remanence.study._status import read_job_status
 from remanence.training import keep_compiled_programs, train
 
 
-def run_job(path: str | Path, job: Job) -> str:
+def run_job(path: str | Path, job: Job, stop: "Stop | None" = None) -> str:
     """Do what is left of a job in the study at `path`, and return its state: done or failed.
 
     A function of its arguments and the files alone, so that any executor can run it anywhere. What
     goes wrong is in the job's status file. If another process is at this job, it is waited for.
+    One that `stop` has ended is waiting, and goes on from there when it is run again.
 
     >>> import shutil
     >>> from pathlib import Path
@@ -39,26 +43,67 @@ def run_job(path: str | Path, job: Job) -> str:
     >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
     >>> job = study.Job("mingru", "recall", "small", "mingru", [1], 250, **asked)
     >>> plan = study.Study("mine", "tiny", "", [job])
-    >>> study.StudyDirectory(Path("study")).begin(plan)
+    >>> _ = study.StudyDirectory(Path("study")).begin(plan)
     >>> _ = shutil.copytree(run.path, "study/runs/mingru")  # trained already
     >>> study.run_job("study", job)
     'done'
     >>> training.presets.unregister("recall")
     """
     keep_compiled_programs()
+    stop = stop or Stop()
     directory = StudyDirectory(Path(path))
     status_path = directory.status_path(job)
-    with hold_directory(directory.lock_path(job), wait=True):
+    with hold_directory(directory.lock_path(job), wait=True) as hold:
         directory.remove_leftovers(job)
-        with report_life(status_path, job) as reporter:
+        with report_life(status_path, job, hold) as reporter:
             _begin(reporter, TRAINING)
-            _train(directory, job, reporter)
+            _train(directory, job, reporter, stop)
             for name in job.stages:
                 _begin(reporter, stages[name].doing)
-                _ask(directory, job, stages[name], reporter)
+                with stop.at_once():
+                    _ask(directory, job, stages[name], reporter)
             # A stage that was done before its process was killed has counted nothing now.
             reporter.change(agent=len(job.seeds))
         return read_job_status(status_path).state
+
+
+class Stop:
+    """A wish that a job end soon, which a signal may bring: `want` is fit to be its handler.
+
+    A training ends after the iteration under way and is saved; a stage, which has nothing to save
+    but files that are written whole, ends where it is.
+
+    >>> from remanence import study
+    >>> stop = study.Stop()
+    >>> stop.want()
+    >>> stop.wanted
+    True
+    >>> with stop.at_once():
+    ...     print("not reached")
+    Traceback (most recent call last):
+    remanence.study._reporter.JobStopped
+    """
+
+    def __init__(self):
+        self.wanted = False
+        self._raises = False
+
+    def want(self, *_: Any) -> None:
+        """Ask for it."""
+        self.wanted = True
+        if self._raises:
+            raise JobStopped
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within this block the job ends as soon as it is asked to."""
+        self._raises = True
+        try:
+            if self.wanted:
+                raise JobStopped
+            yield
+        finally:
+            self._raises = False
 
 
 def _begin(reporter: JobReporter, doing: str) -> None:
@@ -66,13 +111,13 @@ def _begin(reporter: JobReporter, doing: str) -> None:
     reporter.beat()
 
 
-def _train(directory: StudyDirectory, job: Job, reporter: JobReporter) -> None:
+def _train(directory: StudyDirectory, job: Job, reporter: JobReporter, stop: Stop) -> None:
     _put_description_right(directory, job, reporter)
     _replace(directory, reporter, find_run_flaws(directory, job))
     if not _is_trained(directory, job):
         _replace(directory, reporter, find_checkpoint_flaws(directory, job))
         run = directory.open_run(job)
-        train(
+        made = train(
             job.make_environment(),
             job.make_architecture(),
             job.make_config(),
@@ -85,12 +130,21 @@ def _train(directory: StudyDirectory, job: Job, reporter: JobReporter) -> None:
                 "changes": job.list_changes(),
             },
             command=directory.read_description().get("command"),
-            on_iteration=lambda progress: reporter.change(iteration=progress.iteration),
+            on_iteration=lambda progress: _tell(reporter, progress.iteration),
+            should_stop=lambda: stop.wanted,
         )
+        if not made.finished:
+            raise JobStopped
     reporter.change(iteration=job.num_iterations)
     # A training that is repeated gives the same agents to the bit, so what was found out about them
     # stays; whether it did, tables and certificates show, which name the weights that they are of.
     _replace(directory, reporter, find_result_flaws(directory, job))
+
+
+def _tell(reporter: JobReporter, iteration: int) -> None:
+    # Before a checkpoint is saved, which would be in the way of whoever has taken over.
+    reporter.check()
+    reporter.change(iteration=iteration)
 
 
 def _put_description_right(directory: StudyDirectory, job: Job, reporter: JobReporter) -> None:
@@ -118,13 +172,16 @@ def _replace(directory: StudyDirectory, reporter: JobReporter, flaws: Sequence[F
 
 
 def _is_trained(directory: StudyDirectory, job: Job) -> bool:
-    """Agents are the last that a training writes, and here none is stopped before its end.
+    """Whether there are agents, and curves to the end of the training; a stopped one has some too.
 
-    Curves that were lost come back with the checkpoint, which has them too.
+    Curves that were lost come back with the checkpoint, which has them.
     """
     run = directory.open_run(job)
     agents = [run.agent_path(seed) for seed in job.seeds]
-    return all(file.exists() for file in (*agents, run.curves_path))
+    if not all(file.exists() for file in (*agents, run.curves_path)):
+        return False
+    iterations = run.load_curves()["iteration"].tolist()
+    return max(iterations, default=0) >= job.num_iterations
 
 
 def _ask(directory: StudyDirectory, job: Job, stage: Stage, reporter: JobReporter) -> None:
@@ -135,6 +192,7 @@ def _ask(directory: StudyDirectory, job: Job, stage: Stage, reporter: JobReporte
     reporter.change(agent=1)
 
     def on_agent(done: int, total: int) -> None:
+        reporter.check()
         number = len(job.seeds)
         reporter.change(agent=min(number, 1 + done * number // total))
 

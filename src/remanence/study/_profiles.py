@@ -1,5 +1,6 @@
 """Studies as files: TOML that a person reads, writes and copies."""
 
+import dataclasses
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,13 +14,14 @@ from remanence.errors import InvalidOptionError, RemanenceError, StoreError, Unk
 from remanence.evaluation import LONGEST
 from remanence.study._names import name_job
 from remanence.study._plan import DEFAULT_STAGES, Job, Study
+from remanence.study._slurm_options import SlurmOptions
 from remanence.study._stages import stages
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
 _LISTS = ("seeds", "lengths")
-_STUDY_KEYS = ("name", "profile", "note", "lengths", "stages", "trainings")
+_STUDY_KEYS = ("name", "profile", "note", "lengths", "stages", "trainings", "slurm")
 _TRAINING_KEYS = (
     "presets",
     "network",
@@ -80,14 +82,39 @@ def load_profile(study: str, profile: str, folder: Path | None = None) -> Study:
     return _read_profile(folder / f"{study}-{profile}.toml")
 
 
-def _read_profile(path: Path) -> Study:
+def load_slurm_options(study: str, profile: str, folder: Path | None = None) -> SlurmOptions:
+    """What the table `[slurm]` of a study's file asks of the cluster, which a group shares.
+
+    >>> from pathlib import Path
+    >>> from remanence import study
+    >>> _ = Path("recall-tiny.toml").write_text("[slurm]\\npartition = 'short'\\nmax_jobs = 20")
+    >>> options = study.load_slurm_options("recall", "tiny", Path("."))
+    >>> options.partition, options.max_jobs
+    ('short', 20)
+    """
+    own = profile.endswith(".toml")
+    path = Path(profile) if own else Path(folder or "") / f"{study}-{profile}.toml"
+    found = _read_toml(path).get("slurm", {})
+    known = [field.name for field in dataclasses.fields(SlurmOptions)]
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        _check_keys("slurm", found, known, optional=known)
+        return SlurmOptions(**found)
+    except RemanenceError as error:
+        raise StoreError(path, str(error).rstrip("."), "correct it") from error
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise StoreError(path, problem, "check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StoreError(path, f"this is not TOML ({error})", "correct it") from error
+
+
+def _read_profile(path: Path) -> Study:
+    found = _read_toml(path)
     try:
         return _make_study(found)
     except RemanenceError as error:
@@ -95,7 +122,7 @@ def _read_profile(path: Path) -> Study:
 
 
 def _make_study(found: Mapping[str, Any]) -> Study:
-    _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages"))
+    _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages", "slurm"))
     lengths = _read_lengths(found["lengths"])
     asked = found.get("stages")
     jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths, asked)]

@@ -1,18 +1,21 @@
 """Works through a study: whatever is killed on the way, running it again goes on."""
 
 import contextlib
+import queue
+import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
-from remanence.store import beat, hold_directory
+from remanence.store import hold_directory, read_owner
 from remanence.study._directory import StudyDirectory
 from remanence.study._inspection import find_flaws
 from remanence.study._jobs import run_job
 from remanence.study._plan import Job, Study
+from remanence.study._queue import QueueError
 from remanence.study._status import (
     DONE,
     FAILED,
@@ -21,12 +24,14 @@ from remanence.study._status import (
     StudyStatus,
     change_status,
     read_job_status,
-    read_status,
 )
+from remanence.study._watch import StatusReader
 from remanence.study._workers import open_workers
 
 MOST_ATTEMPTS = 3
 SECONDS_BETWEEN_LOOKS = 0.5
+# A look at so many jobs is worth a second of waiting for the next.
+JOBS_PER_SECOND = 1000
 
 OpenExecutor = Callable[[], contextlib.AbstractContextManager[Executor]]
 
@@ -56,7 +61,7 @@ def run_study(
     >>> asked = {"lengths": [2, 100], "stages": ["evaluate"]}
     >>> job = study.Job("mingru", "recall", "small", "mingru", [1], 250, **asked)
     >>> plan = study.Study("mine", "tiny", "", [job])
-    >>> study.StudyDirectory(Path("study")).begin(plan)
+    >>> _ = study.StudyDirectory(Path("study")).begin(plan)
     >>> _ = shutil.copytree(run.path, "study/runs/mingru")  # trained already
     >>> status = study.run_study("study", plan, open_executor=lambda: ThreadPoolExecutor(1))
     >>> status.finished
@@ -66,62 +71,103 @@ def run_study(
     [(2, 'solved'), (100, 'random')]
     >>> training.presets.unregister("recall")
     """
+    with take_up(path, study, command) as (directory, left):
+        looks = _Looks(directory, on_change)
+        batches = [left] if left else []
+        deaths: Counter[str] = Counter()
+        try:
+            while batches and not directory.cancelled:
+                batch = batches.pop(0)
+                set_waiting(directory, batch)
+                looks.look()
+                with open_executor() as executor:
+                    lost = _work(directory, executor, batch, looks)
+                batches = _choose_again(directory, lost, deaths) + batches
+        finally:
+            # Whoever is known to be at work no more, as after an interruption, waits.
+            running = set(looks.look().list_jobs(RUNNING))
+            jobs = directory.read_study().jobs
+            set_waiting(directory, [job for job in jobs if job.id in running])
+    return looks.look()
+
+
+@contextlib.contextmanager
+def take_up(
+    path: str | Path, study: Study, command: Sequence[str] | None
+) -> Iterator[tuple[StudyDirectory, list[Job]]]:
+    """Hold the directory of a study, in which it is begun or gone on with; and what is left."""
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.
     directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path):
-        directory.begin(study, command)
+        study = directory.begin(study, command)
+        directory.set_cancelled(False)
         left = [job for job in study.jobs if not _is_done(directory, job)]
         for job in left:
-            change_status(directory.status_path(job), replaced=[])
-        batches = [left] if left else []
-        deaths: Counter[str] = Counter()
-        try:
-            while batches:
-                batch = batches.pop(0)
-                _set_waiting(directory, batch)
-                on_change(read_status(directory.path))
-                with open_executor() as executor:
-                    lost = _work(directory, executor, batch, on_change)
-                batches = _choose_again(directory, lost, deaths) + batches
-        finally:
-            # Nobody is at work any more, even if this is an interruption.
-            _set_waiting(directory, [job for job in study.jobs if _is_running(directory, job)])
-    status = read_status(directory.path)
-    on_change(status)
-    return status
+            if read_job_status(directory.status_path(job)).replaced:
+                change_status(directory.status_path(job), replaced=[])
+        yield directory, left
+
+
+class _Looks:
+    """Tells how far a study is, and not so often that a large one is busy with that."""
+
+    def __init__(self, directory: StudyDirectory, on_change: Callable[[StudyStatus], Any]):
+        self._reader = StatusReader(directory.path)
+        self._on_change = on_change
+        self._next = 0.0
+
+    def look(self) -> StudyStatus:
+        status = self._reader.look()
+        self._on_change(status)
+        pause = max(SECONDS_BETWEEN_LOOKS, len(status.jobs) / JOBS_PER_SECOND)
+        self._next = time.monotonic() + pause
+        return status
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the next one is due."""
+        return max(0.0, self._next - time.monotonic())
 
 
 def _work(
-    directory: StudyDirectory,
-    executor: Executor,
-    jobs: Sequence[Job],
-    on_change: Callable[[StudyStatus], Any],
+    directory: StudyDirectory, executor: Executor, jobs: Sequence[Job], looks: _Looks
 ) -> list[Job]:
     """Have jobs run until all are over; returns those whose worker was lost."""
     futures: dict[Future[str], Job] = {}
-    lost = []
+    over: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
+    lost: list[Job] = []
     for job in jobs:
         try:
             futures[executor.submit(run_job, directory.path, job)] = job
         except BrokenExecutor:
             lost.append(job)
-    pending = set(futures)
+    for future in futures:
+        future.add_done_callback(over.put)
     try:
-        while pending:
-            beat(directory.path)
-            over, pending = wait(pending, SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
-            lost += [futures[future] for future in over if _settle(directory, futures, future)]
-            on_change(read_status(directory.path))
+        while futures and not directory.cancelled:
+            for future in _take(over, looks.seconds_left):
+                job = futures.pop(future)
+                if _settle(directory, job, future):
+                    lost.append(job)
+            if not looks.seconds_left:
+                looks.look()
     finally:
-        for future in pending:
+        for future in list(futures):
             future.cancel()
-    return [job for job in jobs if job in lost]
+    names = {job.id for job in lost}
+    return [job for job in jobs if job.id in names]
 
 
-def _settle(
-    directory: StudyDirectory, futures: dict[Future[str], Job], future: Future[str]
-) -> bool:
+def _take(over: queue.SimpleQueue[Future[str]], seconds: float) -> Iterator[Future[str]]:
+    """What is in a queue, or comes into it within so many seconds."""
+    with contextlib.suppress(queue.Empty):
+        yield over.get(timeout=seconds) if seconds else over.get_nowait()
+        while True:
+            yield over.get_nowait()
+
+
+def _settle(directory: StudyDirectory, job: Job, future: Future[str]) -> bool:
     """Record a job that could not even say that it failed; returns whether its worker was lost.
 
     An engine that cancels a job, to give its place to another, has lost it as well.
@@ -129,9 +175,11 @@ def _settle(
     if future.cancelled():
         return True
     error = future.exception()
+    if isinstance(error, QueueError):
+        raise error  # no job's fault, but that of all of them
     if error is not None and not isinstance(error, BrokenExecutor):
         told = "".join(traceback.format_exception(error))
-        change_status(directory.status_path(futures[future]), state=FAILED, error=told)
+        change_status(directory.status_path(job), state=FAILED, error=told)
     return isinstance(error, BrokenExecutor)
 
 
@@ -145,7 +193,8 @@ def _choose_again(
     """
     # If none was at work, the workers do not even start, which is the fault of all or of none.
     suspects = [job for job in lost if _is_running(directory, job)] or list(lost)
-    others = [job for job in lost if job not in suspects]
+    names = {job.id for job in suspects}
+    others = [job for job in lost if job.id not in names]
     if len(suspects) == 1:
         (suspect,) = suspects
         deaths[suspect.id] += 1
@@ -156,9 +205,14 @@ def _choose_again(
     return [[job] for job in suspects] + ([others] if others else [])
 
 
-def _set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:
+def set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:
+    """Let jobs wait, but not those that a process elsewhere may be at, as on a cluster."""
     for job in jobs:
-        change_status(directory.status_path(job), state=WAITING, error=None)
+        path = directory.status_path(job)
+        state = read_job_status(path).state
+        owner = read_owner(directory.lock_path(job)) if state == RUNNING else None
+        if state != WAITING and (owner is None or owner.alive is False):
+            change_status(path, state=WAITING, error=None)
 
 
 def _is_done(directory: StudyDirectory, job: Job) -> bool:

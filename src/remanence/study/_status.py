@@ -1,27 +1,18 @@
 """How far a study is, by small files that are read as easily from another machine."""
 
-import contextlib
 import dataclasses
 import datetime
-import os
-import socket
-import threading
-import time
-import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import StoreError
-from remanence.store import measure_silence, read_json, write_json
-from remanence.study._directory import StudyDirectory
-from remanence.study._plan import Job, Study
+from remanence.store import read_json, write_json
+from remanence.study._plan import Study
 
-SECONDS_BETWEEN_BEATS = 2.0
 SECONDS_TO_SILENCE = 60.0
 
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
-TRAINING = "training"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +61,7 @@ class StudyStatus:
     """The status of every job, by id and in the plan's order.
 
     `silent_seconds` have gone by since the process that runs the study, if any, was heard of.
+    `queue` has what a cluster's queue says of the jobs that are in it.
 
     >>> from remanence import study
     >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
@@ -82,6 +74,7 @@ class StudyStatus:
     study: Study
     jobs: Mapping[str, JobStatus]
     silent_seconds: float = 0.0
+    queue: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def list_jobs(self, state: str) -> list[str]:
         """The ids of the jobs in one state."""
@@ -94,27 +87,10 @@ class StudyStatus:
 
     @property
     def abandoned(self) -> bool:
-        """Whether jobs are left, and nothing has been heard for long, of them or of a runner."""
+        """Whether jobs are left, none in a queue, and for long nothing was heard of anybody."""
         left = [self.jobs[id] for id in self.list_jobs(RUNNING) + self.list_jobs(WAITING)]
-        alive = any(job.state == RUNNING and not job.lost for job in left)
+        alive = self.queue or any(job.state == RUNNING and not job.lost for job in left)
         return bool(left) and not alive and self.silent_seconds > SECONDS_TO_SILENCE
-
-
-def read_status(path: str | Path) -> StudyStatus:
-    """How far the study in a directory is, whoever works on it.
-
-    >>> from pathlib import Path
-    >>> from remanence import study
-    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2], 250, lengths=[2, 100])
-    >>> plan = study.Study("recall", "tiny", "Two seeds show nothing.", [job])
-    >>> study.StudyDirectory(Path("study")).begin(plan)
-    >>> {id: job.state for id, job in study.read_status("study").jobs.items()}
-    {'gru': 'waiting'}
-    """
-    directory = StudyDirectory(Path(path))
-    study = directory.read_study()
-    jobs = {job.id: read_job_status(directory.status_path(job)) for job in study.jobs}
-    return StudyStatus(study, jobs, measure_silence(directory.path))
 
 
 def read_job_status(path: Path) -> JobStatus:
@@ -133,7 +109,7 @@ def _is_status(found: Any) -> bool:
     if not all(isinstance(value, _accept(kinds[name])) for name, value in found.items()):
         return False
     try:
-        then = datetime.datetime.fromisoformat(found.get("updated") or _now())
+        then = datetime.datetime.fromisoformat(found.get("updated") or now())
     except ValueError:
         return False
     return then.tzinfo is not None
@@ -146,75 +122,10 @@ def _accept(kind: Any) -> Any:
 
 def change_status(path: Path, **changes: Any) -> None:
     """Rewrite a status file with some of its entries changed."""
-    changed = dataclasses.replace(read_job_status(path), updated=_now(), **changes)
+    changed = dataclasses.replace(read_job_status(path), updated=now(), **changes)
     write_json(path, dataclasses.asdict(changed))
 
 
-class JobReporter:
-    """What a running job tells of itself; `beat` writes it down."""
-
-    def __init__(self, path: Path, job: Job):
-        self._path = path
-        self._began = time.monotonic()
-        earlier = read_job_status(path)
-        self._seconds_before = earlier.seconds
-        self._status = JobStatus(
-            state=RUNNING,
-            num_iterations=job.num_iterations,
-            num_agents=len(job.seeds),
-            started=earlier.started or _now(),
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            replaced=earlier.replaced,
-        )
-        self._lock = threading.Lock()
-
-    def change(self, **changes: Any) -> None:
-        """Change what the next beat writes."""
-        with self._lock:
-            self._status = dataclasses.replace(self._status, **changes)
-
-    def add_replaced(self, sentence: str) -> None:
-        """Note a file that is made anew; whoever watches is told at once."""
-        # Another attempt at the job may find the same again.
-        self.change(replaced=list(dict.fromkeys([*self._status.replaced, sentence])))
-        self.beat()
-
-    def beat(self) -> None:
-        """Write what is known now."""
-        with self._lock:
-            seconds = self._seconds_before + time.monotonic() - self._began
-            self._status = dataclasses.replace(
-                self._status, updated=_now(), seconds=round(seconds, 3)
-            )
-            write_json(self._path, dataclasses.asdict(self._status))
-
-
-@contextlib.contextmanager
-def report_life(path: Path, job: Job) -> Iterator[JobReporter]:
-    """Keep a job's status file up to date, to its end: done, or failed and why."""
-    reporter = JobReporter(path, job)
-    reporter.beat()
-    over = threading.Event()
-    pulse = threading.Thread(target=_beat_until, args=(over, reporter), daemon=True)
-    pulse.start()
-    try:
-        yield reporter
-        reporter.change(state=DONE, stage="")
-    except Exception:
-        reporter.change(state=FAILED, error=traceback.format_exc())
-    finally:
-        over.set()
-        pulse.join()
-    reporter.beat()
-
-
-def _beat_until(over: threading.Event, reporter: JobReporter) -> None:
-    while not over.wait(SECONDS_BETWEEN_BEATS):
-        # A beat that cannot be written is not worth a training; the next one may be.
-        with contextlib.suppress(StoreError):
-            reporter.beat()
-
-
-def _now() -> str:
+def now() -> str:
+    """The time as status files tell it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

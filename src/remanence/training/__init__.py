@@ -2,6 +2,7 @@
 
 from remanence.training._advantages import estimate_advantages as estimate_advantages
 from remanence.training._cache import keep_compiled_programs as keep_compiled_programs
+from remanence.training._cache import share_compiled_programs as share_compiled_programs
 from remanence.training._config import PPOConfig as PPOConfig
 from remanence.training._config import change_config as change_config
 from remanence.training._engines import count_cores as count_cores

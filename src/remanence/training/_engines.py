@@ -2,7 +2,7 @@
 
 On a CPU, a batch of tiny networks is slower than each core working through seeds of
 its own with one shared compiled program (`benchmarks/seed_batching.py`); on an accelerator all
-seeds are one batch.
+seeds are one batch, and on several each has a batch of its own.
 """
 
 import abc
@@ -22,7 +22,7 @@ from remanence.training._iteration import Iteration, make_iteration
 from remanence.training._learner import Learner, LearnerState
 from remanence.training._programs import Profile, Program
 
-BATCHINGS = ("auto", "cores", "vmap")
+BATCHINGS = ("auto", "cores", "vmap", "devices")
 
 Metrics = dict[str, np.ndarray]
 
@@ -106,20 +106,26 @@ class CoresEngine(AbstractEngine):
 
 
 class VmapEngine(AbstractEngine):
-    """All seeds as one batch of one program."""
+    """All seeds as one batch of one program, on a device or where JAX puts it."""
 
-    def __init__(self, learner: Learner, params: Any):
+    def __init__(self, learner: Learner, params: Any, device: Any = None):
         self.profile = Profile()
         begin = jax.vmap(learner.begin, in_axes=(0, None))
         iterate = jax.vmap(make_iteration(learner).run, in_axes=(0, None))
-        make = functools.partial(Program, profile=self.profile, identity=identify(learner, "vmap"))
+        identity = identify(learner, "vmap", str(device))
+        make = functools.partial(Program, profile=self.profile, identity=identity)
         self._begin = make(begin, "begin")
         self._iterate = make(iterate, "iterate", donate_argnums=(0,))
-        self._params = params
+        self._device = device
+        self._params = self._place(params)
         self._states: LearnerState | None = None
 
     def begin(self, seeds: Sequence[int]) -> None:
-        self._states = self._begin(jnp.array(seeds, jnp.int32), self._params)
+        self._states = self._begin(self._place(jnp.array(seeds, jnp.int32)), self._params)
+
+    def prepare(self) -> None:
+        """Compile what `iterate` calls."""
+        self._iterate.prepare(self._states, self._params)
 
     def iterate(self) -> Metrics:
         self._states, metrics = self._iterate(self._states, self._params)
@@ -130,23 +136,67 @@ class VmapEngine(AbstractEngine):
         return self._states
 
     def set_states(self, states: LearnerState) -> None:
-        self._states = jax.tree.map(jnp.array, states)
+        self._states = self._place(jax.tree.map(jnp.array, states))
+
+    def _place(self, tree: Any) -> Any:
+        return tree if self._device is None else jax.device_put(tree, self._device)
+
+
+class DevicesEngine(AbstractEngine):
+    """A batch of seeds on each of this process's devices, none of which waits for another."""
+
+    def __init__(self, learner: Learner, params: Any):
+        self._engines = [VmapEngine(learner, params, device) for device in jax.local_devices()]
+        self._busy: list[VmapEngine] = []
+        self._pool = ThreadPoolExecutor(max_workers=len(self._engines))
+
+    @property
+    def profile(self) -> Profile:
+        return self._engines[0].profile
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        batches = self._split(len(seeds))
+        for engine, batch in zip(self._busy, batches, strict=True):
+            engine.begin([seeds[i] for i in batch])
+
+    def iterate(self) -> Metrics:
+        for engine in self._busy:
+            engine.prepare()  # here and not in a thread, as above
+        found = list(self._pool.map(lambda engine: engine.iterate(), self._busy))
+        return {name: np.concatenate([metrics[name] for metrics in found]) for name in found[0]}
+
+    def get_states(self) -> LearnerState:
+        states = [engine.get_states() for engine in self._busy]
+        return jax.tree.map(lambda *leaves: jnp.array(np.concatenate(leaves)), *states)
+
+    def set_states(self, states: LearnerState) -> None:
+        batches = self._split(len(jax.tree.leaves(states)[0]))
+        for engine, batch in zip(self._busy, batches, strict=True):
+            engine.set_states(jax.tree.map(lambda leaf, batch=batch: leaf[batch], states))
+
+    def _split(self, num_seeds: int) -> list[np.ndarray]:
+        """Which seeds each device has; devices beyond the number of seeds have nothing to do."""
+        self._busy = self._engines[:num_seeds]
+        return np.array_split(np.arange(num_seeds), len(self._busy))
+
+
+ENGINES = {"cores": CoresEngine, "vmap": VmapEngine, "devices": DevicesEngine}
 
 
 def choose_batching(batching: str) -> str:
-    """Resolve "auto" by JAX's default backend."""
+    """Resolve "auto" by JAX's default backend and how many devices of it there are."""
     if batching not in BATCHINGS:
         raise InvalidOptionError("batching", batching, f"use one of {', '.join(BATCHINGS)}")
     if batching != "auto":
         return batching
-    return "cores" if jax.default_backend() == "cpu" else "vmap"
+    if jax.default_backend() == "cpu":
+        return "cores"
+    return "devices" if jax.local_device_count() > 1 else "vmap"
 
 
 def make_engine(learner: Learner, params: Any, batching: str) -> AbstractEngine:
     """The engine of that name."""
-    if choose_batching(batching) == "cores":
-        return CoresEngine(learner, params)
-    return VmapEngine(learner, params)
+    return ENGINES[choose_batching(batching)](learner, params)
 
 
 def count_cores() -> int:
@@ -156,6 +206,8 @@ def count_cores() -> int:
     >>> training.count_cores() >= 1
     True
     """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    all_cores = os.cpu_count() or 1
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else all_cores
+    # Slurm does not bind a job to its cores everywhere, and then only says how many it has.
+    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    return max(1, min(found, int(given) if given.isdecimal() else found))

@@ -1,0 +1,75 @@
+"""What the command line has for clusters: options of `reproduce`, and `remanence cancel`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from remanence.cli._command import Command
+from remanence.errors import InvalidOptionError
+from remanence.study import SlurmOptions, cancel_study
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SlurmChoices:
+    """Options of Slurm; what is not given, the study's table [slurm] says."""
+
+    slurm_partition: str | None = None
+    """The partition to submit to."""
+    slurm_account: str | None = None
+    """The account to charge."""
+    slurm_qos: str | None = None
+    """The quality of service."""
+    slurm_time: str | None = None
+    """The time of one job, such as 4:00:00; jobs are made as large as fits."""
+    slurm_mem: str | None = None
+    """The memory of one job, such as 8G."""
+    slurm_cpus: int | None = None
+    """The cores of one job."""
+    slurm_gpus: int | None = None
+    """The accelerators of one job."""
+    slurm_setup: str | None = None
+    """What a job's shell runs first, such as 'module load python/3.12'."""
+    max_jobs: int | None = None
+    """Jobs of Slurm that run at a time."""
+
+    def apply_choices(self, options: SlurmOptions) -> SlurmOptions:
+        """Options, with what was typed in place of what the study's file says."""
+        fields = {field.name: getattr(self, field.name) for field in _list_choices()}
+        given = {name: value for name, value in fields.items() if value is not None}
+        return dataclasses.replace(
+            options, **{name.removeprefix("slurm_"): value for name, value in given.items()}
+        )
+
+    def refuse_choices(self) -> None:
+        """Raise if something was asked of Slurm, which is not used."""
+        for field in _list_choices():
+            value = getattr(self, field.name)
+            if value is not None:
+                option = f"--{field.name.replace('_', '-')}"
+                raise InvalidOptionError(option, value, "it needs --engine slurm")
+
+
+def _list_choices() -> tuple[dataclasses.Field, ...]:
+    return dataclasses.fields(SlurmChoices)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cancel(Command):
+    """Stop all work on a study, in a queue or elsewhere; what runs is saved first.
+
+    Run `remanence reproduce` again to go on.
+
+    Example: remanence cancel studies/laptop
+    """
+
+    study: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="STUDY")]
+    """The study's directory."""
+
+    def run(self, console: Console) -> None:
+        number = cancel_study(self.study)
+        queued = f" {number} jobs were in the queue." if number else ""
+        told = f"The study is cancelled.{queued} Run `remanence reproduce` again to go on."
+        console.print(told, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,55 @@
+"""A job's seeds in several jobs: the same agents to the bit, so the same study in other pieces."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from remanence.study._plan import Job, Study
+
+
+def split_job(job: Job, seeds_per_job: int) -> list[Job]:
+    """The job as jobs of so many seeds, named after their first and last.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2, 3], 250, lengths=[2, 100])
+    >>> [(shard.id, shard.seeds) for shard in study.split_job(job, 2)]
+    [('gru-s1-2', (1, 2)), ('gru-s3-3', (3,))]
+    >>> study.split_job(job, 3) == [job]
+    True
+    """
+    if seeds_per_job >= len(job.seeds):
+        return [job]
+    starts = range(0, len(job.seeds), seeds_per_job)
+    batches = [job.seeds[start : start + seeds_per_job] for start in starts]
+    base = _name_whole(job)
+    return [
+        dataclasses.replace(job, id=f"{base}{_name_seeds(seeds)}", seeds=seeds) for seeds in batches
+    ]
+
+
+def describe_whole(study: Study) -> dict[str, Any]:
+    """What makes a study this one, as JSON: its note does not, nor how its seeds are split."""
+    jobs: dict[str, dict[str, Any]] = {}
+    for job in study.jobs:
+        fields, id = job.to_json(), _name_whole(job)
+        same = id in jobs and _leave_out_seeds(jobs[id]) == _leave_out_seeds(fields)
+        if same:
+            jobs[id]["seeds"] += fields["seeds"]
+        else:
+            id = job.id if id in jobs else id
+            jobs[id] = fields | {"id": id}
+    for fields in jobs.values():
+        fields["seeds"].sort()
+    return {**study.to_json(), "note": "", "jobs": jobs}
+
+
+def _name_whole(job: Job) -> str:
+    return job.id.removesuffix(_name_seeds(job.seeds))
+
+
+def _name_seeds(seeds: Sequence[int]) -> str:
+    return f"-s{seeds[0]}-{seeds[-1]}"
+
+
+def _leave_out_seeds(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"id": "", "seeds": []}
