@@ -92,7 +92,7 @@ def test_a_job_that_gets_further_each_time_is_not_given_up(tmp_path):
             iteration = runner.queue.starts[job.id]
             write_json(status, {"state": "running", "stage": "training", "iteration": iteration})
         runner.executor.look()
-    assert not future.done()
+        assert not future.done(), "given up although it got further"
     while not future.done():  # from here on it gets no further
         runner.executor.look()
     assert future.result() == "failed"
