@@ -63,6 +63,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_unconfigure():
+    """What was kept from the collector is released, or JAX complains of leaks at the end."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _registries_are_left_as_found():
     """What a test registers, it takes out again: every other test in the process would see it."""
