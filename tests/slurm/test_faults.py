@@ -100,6 +100,11 @@ class Patient:
         return len(lines) - len(set(lines))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _jobs_are_paced():
+    import_code(str(PACE))  # which jobs then import too
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Study:
     path = tmp_path_factory.mktemp("profile") / "faults.toml"
@@ -131,7 +136,6 @@ def local(study, tmp_path_factory) -> Path:
 def patients(cluster, one, two, local, tmp_path_factory) -> dict[str, Patient]:
     # After `local`, so that what it compiled is there for all.
     path = tmp_path_factory.mktemp("studies")
-    import_code(str(PACE))
     start = partial(Patient, study=one, cluster=cluster)
     return {
         "scancel": Patient(path / "scancel", two, cluster),
