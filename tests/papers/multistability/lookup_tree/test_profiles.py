@@ -61,7 +61,7 @@ def test_the_smaller_studies_have_every_cell_and_the_paper_s_step_beside_it(prof
     study = load(profile)
     main = [job for job in study.jobs if not job.variant]
     others = [job for job in study.jobs if job.variant]
-    assert [job.cell for job in main] == CELLS
+    assert sorted(job.cell for job in main) == sorted(CELLS)
     assert [job.cell for job in others] == ["mingru", "bmru", "hybrid"]
     assert {job.variant for job in others} == {"paper-step"}
     assert {get_task(job) for job in study.jobs} == {task}
@@ -77,9 +77,9 @@ def test_the_smaller_studies_have_every_cell_and_the_paper_s_step_beside_it(prof
 
 
 def test_cells_cost_what_was_measured_of_them():
-    """With 128 environments an iteration of a GRU takes 7.7 s of a core, of a minGRU 2.7."""
+    """With 128 environments an iteration of a GRU takes 6.9 s of a core, of a minGRU 2.7."""
     jobs = {job.cell: job for job in load("laptop").jobs if not job.variant}
-    for cell, seconds in {"gru": 7.7, "mingru": 2.7}.items():
+    for cell, seconds in {"gru": 6.9, "mingru": 2.7}.items():
         longer = dataclasses.replace(jobs[cell], num_iterations=79)
         gap = estimate([jobs[cell]], num_cores=1).seconds - estimate([longer], num_cores=1).seconds
         assert gap == pytest.approx(seconds * len(jobs[cell].seeds))
