@@ -223,6 +223,13 @@ def over_axes(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     return function
 
 
+def project_all(cell: AbstractCell, inputs: Sequences) -> Any:
+    """What `project` makes of every input, in one large product if it is that of gates."""
+    if isinstance(cell, AbstractGatedCell) and type(cell).project is AbstractGatedCell.project:
+        return cell.inputs.over(inputs)
+    return over_axes(cell.project, inputs.ndim - 1)(inputs)
+
+
 def _find_coefficients(cell: AbstractLinearCell, inputs: Sequences) -> tuple[Array, Array]:
     """Decay and drive of every step, in a few large matrix products."""
     return over_axes(lambda input: cell.coefficients(cell.project(input)), inputs.ndim - 1)(inputs)

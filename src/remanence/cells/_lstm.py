@@ -66,7 +66,7 @@ class LSTM(AbstractGatedCell):
         return state[: self.output_size]
 
     def project(self, input: Float[Array, " input"]) -> Float[Array, "4 units"]:
-        return jnp.stack(self.inputs(input))
+        return self.inputs.stacked(input)
 
     def update(self, projected: Float[Array, "4 units"], state: State) -> State:
         h, c = jnp.split(state, 2)

@@ -14,7 +14,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from remanence.cells._cell import AbstractGatedCell, Sequences, check_method, over_axes
+from remanence.cells._cell import (
+    AbstractGatedCell,
+    Sequences,
+    check_method,
+    over_axes,
+    project_all,
+)
 from remanence.cells._loops import (
     Resets,
     Series,
@@ -75,7 +81,7 @@ class AbstractUnitwiseCell(AbstractGatedCell):
         check_method(method)
         if method != "auto":
             return super().run(inputs, first, state, method)
-        return _follow((self, over_axes(self.project, first.ndim)(inputs), state), first)
+        return _follow((self, project_all(self, inputs), state), first)
 
 
 @eqx.filter_custom_vjp
