@@ -19,7 +19,7 @@ from remanence.study import (
 )
 from remanence.study import _slurm as slurm
 from remanence.study._ledger import Ledger
-from remanence.study._queue import Entry
+from remanence.study._queue import Entry, QueueError
 from remanence.study._reporter import JobStopped
 from tests.study.studies import PROFILE, assert_same_tables, run_here, write_profile
 
@@ -76,6 +76,13 @@ def test_options_of_slurm_need_it(option, tmp_path, capsys):
 def test_a_machine_without_slurm_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InvalidOptionError, match="no Slurm here"):
+        slurm.open_queue(StudyDirectory(tmp_path), SlurmOptions())
+
+
+def test_a_slurm_that_does_not_answer_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm.shutil, "which", lambda name: name)
+    monkeypatch.setattr(slurm.SlurmQueue, "look", lambda self: None)
+    with pytest.raises(QueueError, match="does not answer"):
         slurm.open_queue(StudyDirectory(tmp_path), SlurmOptions())
 
 

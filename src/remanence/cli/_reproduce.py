@@ -66,8 +66,7 @@ class Reproduce(SlurmChoices, Command):
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The study: tmaze, lookup-tree, or the name of your own (see --import)."""
     profile: str = "smoke"
-    """Its size: smoke (2 minutes), laptop (hours), paper (days and more), or a TOML file of your
-    own; lookup-tree has letter too, which is laptop with the paper's index."""
+    """Its size: smoke (minutes), laptop (hours), paper (days and more), or your own TOML file."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1

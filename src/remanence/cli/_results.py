@@ -38,9 +38,9 @@ class Results(Command):
     The table `summary` has a row for each training, `curves` for each seed and iteration,
     and `outcomes` for each agent and length; `evaluations` has one for each episode, `decisions`
     for each agent, length, cue and stretch of decisions, `stability` and `certificates` for each
-    agent, and `orbits` for each step of a memory. Of agents that sample their actions there are
-    `sampled_outcomes`, `sampled_evaluations` and `sampled_decisions`. A summary counts only what
-    is known of all agents of a training.
+    agent, and `orbits` for each step of a memory. Of agents that sample their actions there
+    are `sampled_outcomes`, `sampled_evaluations` and `sampled_decisions`. A summary counts only
+    what is known of all agents of a training.
 
     Example: remanence results studies/laptop outcomes --where "length = 100" --group-by cell
     """

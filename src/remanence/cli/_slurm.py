@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import Command
+from remanence.cli._command import OPTIONAL, Command
 from remanence.errors import InvalidOptionError
 from remanence.study import SlurmOptions, cancel_study
 
@@ -16,23 +16,23 @@ from remanence.study import SlurmOptions, cancel_study
 class SlurmChoices:
     """Options of Slurm; what is not given, the study's table [slurm] says."""
 
-    slurm_partition: str | None = None
+    slurm_partition: Annotated[str | None, OPTIONAL] = None
     """The partition to submit to."""
-    slurm_account: str | None = None
+    slurm_account: Annotated[str | None, OPTIONAL] = None
     """The account to charge."""
-    slurm_qos: str | None = None
+    slurm_qos: Annotated[str | None, OPTIONAL] = None
     """The quality of service."""
-    slurm_time: str | None = None
+    slurm_time: Annotated[str | None, OPTIONAL] = None
     """The time of one job, such as 4:00:00; jobs are made as large as fits."""
-    slurm_mem: str | None = None
+    slurm_mem: Annotated[str | None, OPTIONAL] = None
     """The memory of one job, such as 8G."""
-    slurm_cpus: int | None = None
+    slurm_cpus: Annotated[int | None, OPTIONAL] = None
     """The cores of one job."""
-    slurm_gpus: int | None = None
+    slurm_gpus: Annotated[int | None, OPTIONAL] = None
     """The accelerators of one job."""
-    slurm_setup: str | None = None
+    slurm_setup: Annotated[str | None, OPTIONAL] = None
     """What a job's shell runs first, such as 'module load python/3.12'."""
-    max_jobs: int | None = None
+    max_jobs: Annotated[int | None, OPTIONAL] = None
     """Jobs of Slurm that run at a time."""
 
     def apply_choices(self, options: SlurmOptions) -> SlurmOptions:

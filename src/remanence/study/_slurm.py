@@ -184,4 +184,8 @@ def open_queue(directory: StudyDirectory, options: SlurmOptions) -> SlurmQueue:
             problem = f"{num_jobs} jobs of {ledger.user} for this study are in the queue"
             raise StoreError(directory.path, problem, "ask them, or choose another directory")
     ledger.begin()
-    return SlurmQueue(directory.path, ledger, options)
+    queue = SlurmQueue(directory.path, ledger, options)
+    # Later its silence is waited out; who has just come would wait for ever where there is none.
+    if queue.look() is None:
+        raise QueueError("Slurm does not answer `squeue`; try again later, or use --engine local.")
+    return queue

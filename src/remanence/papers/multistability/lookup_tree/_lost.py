@@ -46,7 +46,12 @@ def draw_lost(tables: Tables) -> Figure:
             axes.axis("off")
         for row in grid:
             row[0].set_ylabel("share of wrong decisions\nthat it cures", fontsize=8)
-        grid[0, 0].set(ylim=(-0.03, 1.08), xticks=range(len(CURES)), xticklabels=CURES)
+        grid[0, 0].set(
+            ylim=(-0.03, 1.3),
+            yticks=np.linspace(0, 1, 6),
+            xticks=range(len(CURES)),
+            xticklabels=CURES,
+        )
         _explain(figure, lost)
     return figure
 
