@@ -27,8 +27,8 @@ Bits = dict[str, Any]
 
 
 def list_files(directory: Path) -> list[str]:
-    """The names of all files, hidden ones included."""
-    files = [file for file in directory.rglob("*") if file.is_file()]
+    """The names of all files, hidden ones included, but for holds, which tell who worked here."""
+    files = [it for it in directory.rglob("*") if it.is_file() and not it.match(".lock.*")]
     return sorted(str(file.relative_to(directory)) for file in files)
 
 

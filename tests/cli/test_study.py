@@ -115,9 +115,12 @@ def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
 def test_results_are_filtered_and_grouped(study, capsys):
     query = ["--where", "length = 100 and cell = 'gru'", "--group-by", "cell", "outcome"]
     main(["results", str(study), "outcomes", *query, "--format", "json"])
+    # The study's episodes were written before decisions were counted.
+    unknown = dict.fromkeys(("share_right", "share_low", "share_high", "num_decisions"))
     assert json.loads(capsys.readouterr().out) == [
-        {"cell": "gru", "outcome": outcome, "rows": 1, "num_steps": 100.0}
+        {"cell": "gru", "outcome": outcome, "rows": 1, "num_steps": 100.0, "timeouts": 0.0}
         | {"return": mean, "low": mean, "high": mean}
+        | unknown
         for outcome, mean in (("random", -0.1), ("solved", 4.0))
     ]
 
