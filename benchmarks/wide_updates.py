@@ -84,7 +84,7 @@ def is_elementwise(path: Any, leaf: jax.Array) -> bool:
     return ".cell" in jax.tree_util.keystr(path) and leaf.ndim == 2
 
 
-def prepare_products(shapes: list[tuple[int, int]], num_rows: int, count: int) -> Callable[[], Any]:
+def prepare_products(shapes: list[tuple[int, ...]], num_rows: int, count: int) -> Callable[[], Any]:
     """The products of an epoch by themselves: forward, and both backward but where inputs enter."""
 
     def draw(number: int, shape: tuple[int, ...]) -> jax.Array:
