@@ -100,6 +100,9 @@ def test_evaluate_tells_decisions_where_an_episode_has_several(tree_run, capsys,
     assert lines[6].split()[0] == "timeouts"
     assert "95% interval over cues" in shown
     assert "the share that is right among those taken" in shown
+    # What is known of the same agents acting greedily is kept.
+    assert (tree_run / "sampled_evaluation.png").exists()
+    assert not (tree_run / "evaluation.png").exists()
 
 
 def test_json_tells_decisions_and_null_where_none_was_taken(tree_run, capsys, tmp_path):

@@ -31,7 +31,8 @@ class Evaluate(Command):
 
     Writes into the run: evaluations.parquet (every episode), outcomes.parquet (a row for each agent
     and length), stability.parquet and orbits.parquet (what kind of memory it is), and a picture of
-    return against length, evaluation.png. What is called a length here is the number of mazes in a
+    return against length, evaluation.png; with --sampled all of these but stability and orbits are
+    called sampled_... instead. What is called a length here is the number of mazes in a
     LookupTreeMaze, and in an environment of your own whatever it says that grows. Where an episode
     has more than one decision, decisions.parquet tells how many are right against how many were
     taken before. Greedy episodes of a T-maze are exact and fast-forwarded: a million steps cost no
@@ -75,7 +76,7 @@ class Evaluate(Command):
             with show_count("measuring stability") as show:
                 stability = measure_agents(group, on_agent=show)
         out = group.records.path
-        _draw(out / "evaluation.png", group.env, evaluation, stability)
+        _draw(_name_picture(out, self.sampled), group.env, evaluation, stability)
         if self.json:
             print(json.dumps(_to_json(evaluation, stability, out), allow_nan=False))
             return
@@ -150,5 +151,10 @@ def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     return (
         f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
         f"{more}To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
-        f"the curves are in {out / 'evaluation.png'}."
+        f"the curves are in {_name_picture(out, sampled)}."
     )
+
+
+def _name_picture(out: Path, sampled: bool) -> Path:
+    """Apart for agents that sample, like their tables."""
+    return out / ("sampled_evaluation.png" if sampled else "evaluation.png")

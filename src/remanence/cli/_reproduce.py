@@ -150,7 +150,11 @@ class Reproduce(SlurmChoices, Command):
 
 def load_study(name: str, profile: str) -> Study:
     """A study of a registered experiment in one of its sizes, or one of the user's TOML file."""
-    return load_profile(name, profile, _find_folder(name, profile))
+    from remanence.report import find_experiment  # brings matplotlib, which is slow
+
+    study = load_profile(name, profile, _find_folder(name, profile))
+    find_experiment(name).check(study)
+    return study
 
 
 def load_options(name: str, profile: str) -> SlurmOptions:

@@ -55,7 +55,9 @@ def _draw_panel(axes: Axes, members: Columns, look: Look, limits: tuple[float, f
         axes.text(0.5, 0.5, "not trained", ha="center", transform=axes.transAxes, color=GREY)
         return
     iterations, mean, sigma = average_over(members, "iteration", "return")
-    axes.plot(iterations, mean, color=look.colour, linewidth=1.4)
+    # A line between fewer than two points cannot be seen.
+    marker = "." if len(iterations) == 1 else None
+    axes.plot(iterations, mean, color=look.colour, linewidth=1.4, marker=marker)
     # No return lies beyond the limits, so the band does not either.
     band = np.clip([mean - NUM_SIGMAS * sigma, mean + NUM_SIGMAS * sigma], *limits)
     axes.fill_between(iterations, *band, color=look.colour, alpha=0.25, linewidth=0)

@@ -12,6 +12,7 @@ from remanence.figures import Looks, StudyFigure, Tables
 from remanence.report._claims import Claim, Finding
 from remanence.report._records import Records
 from remanence.report._registry import experiments
+from remanence.study import Study
 
 Summarize = Callable[[Tables, Mapping[str, Finding]], Sequence[str]]
 LONGEST_SUMMARY = 5
@@ -26,7 +27,8 @@ class Experiment:
     claims read the tables that `derive_tables` makes of a study's records; they are shown in their
     order, the first figure at the top. `summarize` says in up to five sentences what came out.
     `looks` names models and trainings for people. Where studies of one experiment may be about
-    different tasks, `qualify` says in a few words which one the tables are of, for the title.
+    different tasks, `qualify` says in a few words which one the tables are of, for the title; and
+    `check` raises before anything is trained if a study's runs could not be on one page.
 
     >>> from pathlib import Path
     >>> from remanence import report
@@ -55,6 +57,7 @@ class Experiment:
     summarize: Summarize
     looks: Looks = dataclasses.field(default_factory=Looks)
     qualify: Callable[[Tables], str] = lambda tables: ""
+    check: Callable[[Study], None] = lambda study: None
 
     def entitle(self, tables: Tables) -> str:
         """The title of a page about a study.

@@ -240,7 +240,9 @@ def _count_iterations(columns: Columns) -> int:
 def _find_missing_seeds(entry: RunEntry, table: str, columns: Columns) -> list[str]:
     missing = sorted(set(entry.seeds) - set(columns["seed"].tolist()))
     seeds = ", ".join(map(str, missing))
-    return [f"{entry.id}: nothing in {table} of seed {seeds}."] if missing else []
+    # Iterations in which no episode ended are left out of curves.
+    what = "no return" if table == "curves" else "nothing"
+    return [f"{entry.id}: {what} in {table} of seed {seeds}."] if missing else []
 
 
 def _read_certificates(

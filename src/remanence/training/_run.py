@@ -318,8 +318,8 @@ class RunDirectory:
 
     def _set_results_aside(self) -> None:
         tables = (file for file in self.path.glob("*.parquet") if file != self.curves_path)
-        drawn = (self.path / name for name in ("evaluation.png", "report.html", "claims.md"))
-        folders = ("certificates/*.json", "figures/*.png", "figures/*.svg")
+        drawn = (self.path / name for name in ("report.html", "claims.md"))
+        folders = ("*evaluation.png", "certificates/*.json", "figures/*.png", "figures/*.svg")
         listed = (file for pattern in folders for file in self.path.glob(pattern))
         for file in (*tables, *drawn, *listed):
             set_aside(file)

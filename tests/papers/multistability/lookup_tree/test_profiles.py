@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from remanence.cli import main
 from remanence.report import find_experiment
 from remanence.study import Study, estimate, list_profiles, load_profile
 from remanence.training import get_preset
@@ -90,3 +91,23 @@ def test_evaluations_cost_by_the_number_of_mazes():
     fewer = dataclasses.replace(job, lengths=NUMBERS[:2])
     gap = estimate([job], num_cores=1).seconds - estimate([fewer], num_cores=1).seconds
     assert gap == pytest.approx(0.003 * 11_000 * len(job.seeds))
+
+
+def test_a_study_that_mixes_tasks_is_refused_before_it_is_trained(tmp_path, capsys):
+    both = "\n".join(
+        f"""[[trainings]]
+        presets = ["lookup-tree"]
+        cells = ["{cell}"]
+        seeds = [1]
+        num_iterations = 1
+        changes = {{ index_encoding = "{encoding}" }}"""
+        for cell, encoding in (("gru", "scalar"), ("bmru", "one-hot"))
+    )
+    file, out = tmp_path / "mixed.toml", tmp_path / "out"
+    file.write_text(f'name = "lookup-tree"\nprofile = "mixed"\nlengths = [10]\n{both}')
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "lookup-tree", "--profile", str(file), "--out", str(out)])
+    assert ended.value.code == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "runs of different tasks cannot be pooled" in told
+    assert not out.exists()

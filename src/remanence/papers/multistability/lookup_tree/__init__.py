@@ -6,7 +6,7 @@ from remanence.papers.multistability._looks import LOOKS
 from remanence.papers.multistability.lookup_tree._figures import FIGURES
 from remanence.papers.multistability.lookup_tree._summary import summarize
 from remanence.papers.multistability.lookup_tree._tables import derive_tables
-from remanence.papers.multistability.lookup_tree._task import name_task
+from remanence.papers.multistability.lookup_tree._task import check_task, name_task
 from remanence.papers.multistability.lookup_tree.claims import CLAIMS
 from remanence.report import Experiment
 
@@ -29,4 +29,5 @@ def describe_experiment() -> Experiment:
         summarize=summarize,
         looks=LOOKS,
         qualify=name_task,
+        check=check_task,
     )

@@ -33,11 +33,16 @@ def draw_reach(tables: Tables) -> Figure:
                 members = select_rows(reach, acting=acting, parallelizable=linear)
                 _draw_panel(axes, members)
                 axes.set_title(f"{kind} models, {acting} actions", loc="left", fontsize=9)
-            row[0].set(ylabel="share of right decisions", ylim=(0.35, 1.02))
+            row[0].set(ylabel="share of right decisions", ylim=(_find_lowest(reach), 1.02))
         for axes in grid[-1]:
             axes.set(xlabel="number of the decision in its episode")
         _explain(figure, list(grid[0]))
     return figure
+
+
+def _find_lowest(reach: Columns) -> float:
+    """Below all that is shown, and well below guessing."""
+    return min(0.35, float(np.nanmin(np.clip(reach["low"], 0, None))) - 0.02)
 
 
 def _draw_panel(axes: Axes, reach: Columns) -> None:

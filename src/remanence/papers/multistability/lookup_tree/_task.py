@@ -7,14 +7,19 @@ import numpy as np
 from remanence.envs import LookupTreeMaze
 from remanence.errors import InvalidOptionError
 from remanence.figures import Columns, Tables
-from remanence.study import RunEntry
+from remanence.study import Job, RunEntry, Study
 from remanence.training import get_preset
 
 OPTIONS = ("table_size", "index_encoding")
 ENCODINGS = {"one-hot": "one-hot index", "scalar": "index as one number"}
 
 
-def describe_task(jobs: Sequence[RunEntry]) -> Columns:
+def check_task(study: Study) -> None:
+    """Raise if the main arm of a study is about several tasks, before any is trained."""
+    describe_task([job for job in study.jobs if not job.variant])
+
+
+def describe_task(jobs: Sequence[RunEntry] | Sequence[Job]) -> Columns:
     """One row with `table_size`, `index_encoding` and `num_tables` of all runs of the main arm.
 
     Runs that differ in them learned different tasks, so a study that mixes them is refused.
@@ -38,9 +43,9 @@ def describe_task(jobs: Sequence[RunEntry]) -> Columns:
     }
 
 
-def _find_task(job: RunEntry) -> tuple[int, str]:
+def _find_task(job: RunEntry | Job) -> tuple[int, str]:
     """The size of the table and how the index is seen, of a run that may not have begun."""
-    changes = {name: job.changes[name] for name in OPTIONS if name in job.changes}
+    changes = {name: value for name, value in dict(job.changes).items() if name in OPTIONS}
     environment, _ = get_preset(job.preset).make_environment(**changes)
     maze = environment.unwrapped
     if not isinstance(maze, LookupTreeMaze):
