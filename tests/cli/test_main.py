@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from remanence import envs
-from remanence.cli import COMMANDS, main
+from remanence.cli import COMMANDS, find_command, main
 from tests.certificates.agents import make_agent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -23,8 +23,8 @@ def test_help_names_every_command_in_a_sentence(capsys, monkeypatch):
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = lines(capsys)
-    for name, command in COMMANDS.items():
-        sentence = (command.__doc__ or "").splitlines()[0]
+    for name in COMMANDS:
+        sentence = (find_command(name).__doc__ or "").splitlines()[0]
         assert any(f"• {name} " in line and sentence in line for line in shown)
     assert not any("Example:" in line for line in shown)
 

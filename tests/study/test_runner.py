@@ -281,15 +281,12 @@ main()
 """
 
 
-def begin(out: Path, profile: Path, compiled: Path) -> subprocess.Popen[bytes]:
+def begin(out: Path, profile: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """`remanence reproduce` as a process of its own, at work in others."""
     command = [sys.executable, "-c", PROGRAM, "reproduce", "tmaze"]
     command += ["--profile", write_profile(profile), "--out", str(out)]
     source = str(Path(__file__).parents[2] / "src")
-    environment = os.environ | {
-        "PYTHONPATH": source,
-        "JAX_COMPILATION_CACHE_DIR": str(compiled),
-    }
+    environment = environment | {"PYTHONPATH": source}
     return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
 
 
@@ -318,18 +315,18 @@ def await_end(process: int) -> bool:
     return not is_alive(process)
 
 
-def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path, own_cache):
+def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path, adds_no_programs):
     """SIGKILL of the runner, SIGKILL of a worker, Ctrl-C: each at a random moment of the work."""
     out, profile = tmp_path / "study", tmp_path / "tiny.toml"
     moments = random.Random()
-    runner = begin(out, profile, own_cache)
+    runner = begin(out, profile, adds_no_programs)
     worker = wait_for_work(out, runner)
     assert worker, "the study was over before its runner could be killed"
     time.sleep(moments.uniform(0, 1))
     runner.kill()
     runner.wait()
     assert await_end(worker), "a worker outlived its runner"
-    runner = begin(out, profile, own_cache)
+    runner = begin(out, profile, adds_no_programs)
     worker = wait_for_work(out, runner)
     assert worker, "the study was over before a worker could be killed"
     time.sleep(moments.uniform(0, 1))

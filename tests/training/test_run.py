@@ -141,17 +141,16 @@ begin(out, resume=(out / "run.json").exists(), checkpoint_every=1)
 """
 
 
-def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path, own_cache):
+def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path, adds_no_programs):
     """SIGKILL soon after a new checkpoint appears, at a random moment, three times over."""
     out = tmp_path / "run"
     tests = str(Path(__file__).parents[2])
     program = PROGRAM.format(tests=tests, out=str(out))
-    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(own_cache)}
     moments = random.Random(0)
     num_kills = 0
     while num_kills < 3:
         before = date_checkpoint(out)
-        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests, env=environment)
+        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests, env=adds_no_programs)
         while life.poll() is None and date_checkpoint(out) == before:
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.01))

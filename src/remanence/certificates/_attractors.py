@@ -6,7 +6,6 @@ All of it is guesswork in ordinary floats; a set counts if interval arithmetic a
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float
 
 from remanence.certificates._enclosures import UNKNOWN, Region, judge_attractor, map_region
@@ -183,6 +182,8 @@ def _find_eigenvectors(slopes: Sequence[Matrix]) -> np.ndarray:
 
 def _scale_schur(slope: Matrix, decay: float) -> Matrix:
     """A Schur basis scaled until what is above the diagonal counts little, for defective maps."""
+    import scipy.linalg  # slow to import, and seldom needed
+
     form, basis = scipy.linalg.schur(slope, sort=None)[:2]
     joined = np.concatenate([[0], np.abs(np.diag(form, -1)) > 0])
     return basis * decay ** np.cumsum(1 - joined)

@@ -1,40 +1,34 @@
 """The command line: the only room that parses arguments and prints."""
 
+import importlib
 import os
 import signal
 import sys
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import tyro
 from rich.console import Console
 
 from remanence import __version__
-from remanence.cli._certify import Certify
-from remanence.cli._check import Check
-from remanence.cli._compare import Compare
-from remanence.cli._evaluate import Evaluate
-from remanence.cli._networks import Networks
-from remanence.cli._play import Play
-from remanence.cli._report import Report
-from remanence.cli._reproduce import Reproduce, Status
-from remanence.cli._results import Results
-from remanence.cli._slurm import Cancel
-from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
+if TYPE_CHECKING:
+    from remanence.cli._command import Command
+
+# The modules that they are in: only the one that runs is imported, for most bring JAX with them.
 COMMANDS = {
-    "train": Train,
-    "evaluate": Evaluate,
-    "certify": Certify,
-    "check": Check,
-    "reproduce": Reproduce,
-    "status": Status,
-    "cancel": Cancel,
-    "results": Results,
-    "report": Report,
-    "compare": Compare,
-    "play": Play,
-    "networks": Networks,
+    "train": "_train",
+    "evaluate": "_evaluate",
+    "certify": "_certify",
+    "check": "_check",
+    "reproduce": "_reproduce",
+    "status": "_reproduce",
+    "cancel": "_slurm",
+    "results": "_results",
+    "report": "_report",
+    "compare": "_compare",
+    "play": "_play",
+    "networks": "_networks",
 }
 # Shorter ways to say it, which are not listed beside what they stand for.
 ALIASES = {"demo": ["play", "--agent", "all"]}
@@ -47,14 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"remanence {__version__}")
         return
     words = [*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words
-    command = tyro.cli(
-        _list_commands(brief=not words or words[0] not in COMMANDS),
-        prog="remanence",
-        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
-        description="Tells whether an agent's memory lasts. Every command has a --help of its "
-        "own. `remanence --version` prints the version.",
-        args=words,
-    )
+    command = _parse(words)
     try:
         command.execute(Console())
     except RemanenceError as error:
@@ -68,14 +55,32 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _list_commands(brief: bool) -> Any:
-    """All commands as one type, each described in full or, beside the others, by one sentence."""
-    described = {
-        name: (kind.__doc__ or "").partition("\n")[0] if brief else None
-        for name, kind in COMMANDS.items()
-    }
-    kinds = (
-        Annotated[kind, tyro.conf.subcommand(name, description=described[name])]
-        for name, kind in COMMANDS.items()
+def find_command(name: str) -> "type[Command]":
+    """The class of a command."""
+    module = importlib.import_module(f"remanence.cli.{COMMANDS[name]}")
+    return getattr(module, name.title())
+
+
+def _parse(words: list[str]) -> "Command":
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
+    if words and words[0] in COMMANDS:
+        name, *rest = words
+        return tyro.cli(find_command(name), prog=f"remanence {name}", config=config, args=rest)
+    return tyro.cli(
+        _list_commands(),
+        prog="remanence",
+        config=config,
+        description="Tells whether an agent's memory lasts. Every command has a --help of its "
+        "own. `remanence --version` prints the version.",
+        args=words,
     )
+
+
+def _list_commands() -> Any:
+    """All commands as one type, each described by one sentence."""
+    kinds = []
+    for name in COMMANDS:
+        kind = find_command(name)
+        sentence = (kind.__doc__ or "").partition("\n")[0]
+        kinds.append(Annotated[kind, tyro.conf.subcommand(name, description=sentence)])
     return Union[tuple(kinds)]  # noqa: UP007  made of what a dictionary holds

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jaxtyping import Array, Float, Int
 
 from remanence.dynamics._maps import Cycle, Starts, State, States, Step, check_starts, use_precision
@@ -175,6 +174,8 @@ def refine(step: Step, points: States, periods: Int[np.ndarray, " starts"]) -> S
 def _refine(
     step: Step, points: Float[Array, "starts state"], periods: Int[Array, " starts"]
 ) -> tuple[Array, ...]:
+    import optimistix as optx  # slow to import, and most who import this never get here
+
     precision = 100 * float(np.finfo(points.dtype).eps)
     solver = optx.Newton(rtol=precision, atol=precision)
 

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jaxtyping import Array, Float
 
 from remanence.dynamics._maps import (
@@ -146,6 +145,8 @@ def _describe(step: Step, group: Cycle, residual: float, share: float) -> FixedP
 def _solve(
     step: Step, starts: Float[Array, "starts state"], max_steps: int
 ) -> tuple[Float[Array, "starts state"], Float[Array, " starts"]]:
+    import optimistix as optx  # slow to import, and most who import this never get here
+
     # Far tighter than any tolerance in use: the residual decides what is kept, not the solver.
     precision = 100 * float(np.finfo(starts.dtype).eps)
     solver = optx.LevenbergMarquardt(rtol=precision, atol=precision)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Bool, Int
-from scipy.spatial.distance import cdist
+from jaxtyping import Bool, Float, Int
 
 from remanence.dynamics._maps import Cycle, States
 
@@ -27,8 +26,17 @@ def merge(
         opener = int(np.argmax(pending))
         groups.append(list_points(opener))
         rows = np.flatnonzero(pending)
-        near = rows[cdist(points[rows], groups[-1]).min(axis=1) <= distance]
+        near = rows[measure_distances(points[rows], groups[-1]).min(axis=1) <= distance]
         # The opener may not be near itself: NaN is at no distance from anything.
         members = np.union1d(near, [opener])
         labels[members], pending[members] = len(groups) - 1, False
     return labels, groups
+
+
+def measure_distances(
+    points: Float[np.ndarray, "points state"], others: Float[np.ndarray, "others state"]
+) -> Float[np.ndarray, "points others"]:
+    """The Euclidean distance of each of some points from each of others."""
+    from scipy.spatial.distance import cdist  # slow to import, and most who import this need none
+
+    return cdist(points, others)

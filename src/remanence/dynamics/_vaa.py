@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial.distance import cdist
 
 from remanence._numbers import check_whole
 from remanence.dynamics._linear import find_sole_attractor
 from remanence.dynamics._maps import Starts, States, Step, cast, check_starts, is_floating
-from remanence.dynamics._merging import merge
+from remanence.dynamics._merging import measure_distances, merge
 from remanence.dynamics._orbits import Orbits, find_orbits, iterate, list_cycle
 
 # The longest time over which two cycles are compared before the limit is called unknown.
@@ -128,7 +127,7 @@ def _walk(step: Step, starts: States, num_steps: int) -> tuple[States, States]:
 
 def _judge(middle: States, final: States, tolerance: float) -> tuple[float, bool]:
     """The VAA at the end, and whether no states that count as different were still closing in."""
-    before, after = cdist(middle, middle), cdist(final, final)
+    before, after = measure_distances(middle, middle), measure_distances(final, final)
     # Far above rounding, far below what a mode loses that could end within any patience.
     closing = (after > tolerance) & (after < (1 - 1e-10) * before)
     return _average(after <= tolerance), not closing.any()
@@ -156,7 +155,7 @@ def _compute_limit(
     near = np.ones((len(cycles), len(cycles)), bool)
     for time in range(span):
         states = np.stack([cycle[time % len(cycle)] for cycle in cycles])
-        near &= cdist(states, states) <= tolerance
+        near &= measure_distances(states, states) <= tolerance
     _, merged = merge(
         np.stack([cycle[0] for cycle in cycles]), tolerance, orbits.closed, cycles.__getitem__
     )

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from remanence.errors import InvalidOptionError
 
@@ -117,5 +116,7 @@ def _find_margin(values: np.ndarray) -> float:
     """Half of the confidence interval of the mean, by Student's t."""
     if len(values) < 2:
         return 0.0
-    quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1)
+    from scipy.special import stdtrit  # slow to import
+
+    quantile = stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2)
     return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
