@@ -1,10 +1,16 @@
-"""Whole numbers as users give them: one check for all options."""
+"""Numbers as users give them: one check for all options."""
 
+import numbers
 from typing import Any
 
 import numpy as np
 
 from remanence.errors import InvalidOptionError
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number; true and false are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_whole(number: Any, lowest: int, highest: int | None = None) -> bool:

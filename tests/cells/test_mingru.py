@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from remanence.cells import MinGRU
+from remanence.errors import InvalidOptionError
 from tests.cells import reference
 
 jitted_run = eqx.filter_jit(MinGRU.run)
@@ -85,3 +86,29 @@ def test_an_empty_sequence_has_no_states(method):
     cell = MinGRU(2, 3, key=jax.random.key(0))
     nothing = jnp.zeros((0, 2)), jnp.zeros(0, bool)
     assert jitted_run(cell, *nothing, cell.initial_state(), method).shape == (0, 3)
+
+
+def test_no_decay_is_above_its_ceiling():
+    """A ceiling times the gate of the same cell without one."""
+    free, capped = (
+        MinGRU(2, 3, key=jax.random.key(0), decay_ceiling=ceiling) for ceiling in (1.0, 0.6)
+    )
+    assert free.ceiling is None
+    for size in (0.1, 100.0):
+        input = size * jnp.array([1.0, -2.0])
+        (decay, _), (lower, drive) = (it.coefficients(it.project(input)) for it in (free, capped))
+        np.testing.assert_allclose(lower, 0.6 * decay, rtol=1e-6)
+        np.testing.assert_allclose(drive, (1 - lower) * capped.project(input)[1], rtol=1e-6)
+
+
+def test_a_ceiling_is_not_trained():
+    cell = MinGRU(2, 3, key=jax.random.key(0), decay_ceiling=0.6)
+    slope = eqx.filter_grad(lambda it: it.step(jnp.ones(2), jnp.ones(3)).sum())(cell)
+    np.testing.assert_array_equal(slope.ceiling, np.zeros(3))
+    assert np.all(slope.inputs.bias != 0)
+
+
+@pytest.mark.parametrize("ceiling", [0.0, -0.5, 1.5, float("nan")])
+def test_a_ceiling_is_above_0_and_up_to_1(ceiling):
+    with pytest.raises(InvalidOptionError, match="use a number above 0 and up to 1"):
+        MinGRU(2, 3, key=jax.random.key(0), decay_ceiling=ceiling)

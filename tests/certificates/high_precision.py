@@ -68,6 +68,8 @@ def step_cell(arrays: Arrays, cell: str, prefix: str, x: Vector, h: Vector) -> V
         return [chosen[i] if abs(n[i]) > abs(beta[i]) else h[i] for i in units]
     if cell == "mingru":
         z, n = [sigmoid(u) for u in gates[0]], gates[1]
+        if prefix + "ceiling" in arrays:
+            z = [ball(c) * u for c, u in zip(arrays[prefix + "ceiling"], z, strict=True)]
     else:
         recurrent = arrays[prefix + "recurrent_weight"]
         if cell == "brc":

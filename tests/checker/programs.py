@@ -24,6 +24,10 @@ SHAPES = {
     "deep nbrc": precise.describe("nbrc", 3, num_layers=4, head=[4, 3]),
     "deep bmru": precise.describe("bmru", 4, num_layers=3, encoder=[5], head=[3]),
     "deep mingru": precise.describe("mingru", 8, num_layers=4, encoder=[8], head=[6], skip=True),
+    **{
+        f"capped {cell}": precise.describe(cell, 6, cell_options={"decay_ceiling": 0.5})
+        for cell in ("mingru", "hybrid")
+    },
     "deep hybrid": precise.describe("hybrid", 6, num_layers=2, encoder=[6], head=[3], skip=True),
 }
 
@@ -47,6 +51,10 @@ class Subject:
         names = name_leaves({"policy": eqx.filter(template, eqx.is_array)})
         drawn = [(gain * rng.normal(size=leaf.shape)).astype(dtype) for leaf in leaves]
         self.arrays = dict(zip(names, drawn, strict=True))
+        for name in names:
+            if name.endswith(".ceiling"):
+                size = self.arrays[name].shape
+                self.arrays[name] = rng.uniform(0.1, 1, size).astype(dtype)
         self.weights = take_policy(self.arrays, self.shape)
 
     @property

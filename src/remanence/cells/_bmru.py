@@ -5,10 +5,8 @@ Its forward pass is exact; how gradients pass through its steps is our choice.
 
 import functools
 import math
-import numbers
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from remanence._keys import derive_key
+from remanence._numbers import is_number
 from remanence._typing import Key
 from remanence.cells._cell import AbstractGatedCell, AbstractLinearCell, State
 from remanence.cells._weights import Gates, Projection
@@ -73,9 +72,9 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
             ("surrogate_width", surrogate_width),
             ("initial_threshold", initial_threshold),
         ]:
-            if not _is_number(value) or not 0 < value < math.inf:
+            if not is_number(value) or not 0 < value < math.inf:
                 raise InvalidOptionError(option, value, "use a number above 0")
-        if not _is_number(initial_alpha) or not math.isfinite(initial_alpha):
+        if not is_number(initial_alpha) or not math.isfinite(initial_alpha):
             raise InvalidOptionError("initial_alpha", initial_alpha, "use a finite number")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
@@ -89,10 +88,6 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
         n, threshold = projected[0], jnp.abs(projected[1])
         z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
         return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))

@@ -14,7 +14,7 @@ from remanence.cells._cell import AbstractCell
 from remanence.cells._compositions import Parallel
 from remanence.cells._gru import GRU
 from remanence.cells._lstm import LSTM
-from remanence.cells._mingru import MinGRU
+from remanence.cells._mingru import NO_CEILING, MinGRU
 from remanence.errors import InvalidOptionError
 
 # A factory is called as `factory(input_size, state_size, key=key, **options)`; a cell class is one.
@@ -33,8 +33,9 @@ def make_hybrid(
     surrogate_width: float = 1.0,
     initial_alpha: float = 1.0,
     initial_threshold: float = 0.5,
+    decay_ceiling: float = NO_CEILING,
 ) -> Parallel:
-    """BMRU and minGRU of half width each on the same input; the options are the BMRU's."""
+    """BMRU and minGRU of half width each on the same input; its options are theirs."""
     if check_whole("state_size", state_size, 1) % 2:
         raise InvalidOptionError("state_size", state_size, "a hybrid's must be even")
     half = state_size // 2
@@ -47,7 +48,8 @@ def make_hybrid(
         initial_alpha=initial_alpha,
         initial_threshold=initial_threshold,
     )
-    return Parallel([bmru, MinGRU(input_size, half, key=derive_key(key, "mingru"))])
+    key = derive_key(key, "mingru")
+    return Parallel([bmru, MinGRU(input_size, half, key=key, decay_ceiling=decay_ceiling)])
 
 
 register("gru", GRU)

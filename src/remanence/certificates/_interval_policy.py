@@ -23,7 +23,8 @@ RIGHT, UP, LEFT, DOWN = range(4)
 NUM_ACTIONS = 4
 GOAL_ARMS = {-1: UP, 1: DOWN}
 
-Weights = Callable[[str], np.ndarray]
+# A second argument stands for a weight that is not there.
+Weights = Callable[..., Any]
 
 
 class GatedCell:
@@ -108,9 +109,16 @@ class MinGRU(GatedCell):
 
     gates = 2
 
+    def __init__(self, weights: Weights):
+        super().__init__(weights)
+        self.ceiling = weights("ceiling", None)
+        if self.ceiling is not None and not np.all((self.ceiling > 0) & (self.ceiling <= 1)):
+            raise UndecidedError("a ceiling of the decay is not between 0 and 1")
+
     def update(self, x: Any, h: Any) -> Any:
         """One step."""
-        return blend(sigmoid(x[0]), h, x[1])
+        z = sigmoid(x[0])
+        return blend(z if self.ceiling is None else self.ceiling[:, None] * z, h, x[1])
 
 
 class BMRU(GatedCell):
@@ -190,7 +198,7 @@ def _make_cell(name: str, weights: Weights) -> Any:
 
 
 def _below(weights: Weights, prefix: str) -> Weights:
-    return lambda name: weights(prefix + name)
+    return lambda name, *instead: weights(prefix + name, *instead)
 
 
 class Policy:
@@ -244,7 +252,9 @@ class Policy:
         """The first observation, and the state before it."""
         return self.prepare([cue, at_junction]), np.zeros((self.cell.state_size, 1))
 
-    def _take(self, name: str) -> np.ndarray:
+    def _take(self, name: str, *instead: None) -> Any:
+        if instead and name not in self._arrays:
+            return None
         array = np.asarray(self._arrays[name], np.float64)
         if not np.isfinite(array).all():
             raise UndecidedError(f"the weights {name!r} are not finite")

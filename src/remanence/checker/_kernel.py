@@ -202,7 +202,9 @@ class Policy:
         if cell == "bmru":
             return gates[0].switch(gates[1], self.weights[f"{name}alpha"][:, None], h)
         if cell == "mingru":
-            return gates[0].sigmoid().blend(h, gates[1])
+            z, ceiling = gates[0].sigmoid(), self.weights.get(f"{name}ceiling")
+            z = z if ceiling is None else z * Ball(ceiling[:, None])
+            return z.blend(h, gates[1])
         h, *c = h.split(2) if cell == "lstm" else [h]
         recurrent = self.weights[f"{name}recurrent_weight"]
         seen = [h * Ball(w[:, None]) if cell == "brc" else w @ h for w in recurrent]

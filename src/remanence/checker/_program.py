@@ -79,7 +79,8 @@ def update(cell: str, weights: Mapping[str, np.ndarray], x: list[Any], h: Vector
         n, beta, alpha = np.abs(x[0]), np.abs(x[1]), weights["alpha"]
         return np.where(n > beta, np.where(x[0] >= 0, alpha, -alpha), h)
     if cell == "mingru":
-        return mix(sigmoid(x[0]), h, x[1])
+        z = sigmoid(x[0])
+        return mix(weights["ceiling"] * z if "ceiling" in weights else z, h, x[1])
     recurrent = weights["recurrent_weight"]
     if cell == "lstm":
         h, c = np.split(h, 2)

@@ -66,13 +66,20 @@ def take_policy(
         for name, array in arrays.items()
         if name.startswith("policy.")
     }
-    wanted = dict(_list_shapes(shape))
+    # A minGRU has a ceiling of its decay, or has none.
+    wanted = {
+        name: size
+        for name, size in _list_shapes(shape)
+        if name in weights or not name.endswith(".ceiling")
+    }
     odd = sorted(set(weights) ^ set(wanted))
     demand(not odd, f"the weights do not fit the architecture, as to {odd[:1]}")
     for name, array in weights.items():
         fits = list(array.shape) == wanted[name]
         demand(fits, f"{name!r} has the shape {list(array.shape)}, not {wanted[name]}")
         demand(bool(np.isfinite(array).all()), f"{name!r} is not finite")
+        fits = not name.endswith(".ceiling") or bool(np.all((array > 0) & (array <= 1)))
+        demand(fits, f"{name!r} is not between 0 and 1")
     demand(len({array.dtype for array in weights.values()}) == 1, "the precision is not the same")
     return weights
 
@@ -111,8 +118,8 @@ def _list_cell(cell: str, prefix: str, width: int, size: int) -> list[tuple[str,
     recurrent["lstm"] = [4, width, width]
     if cell in recurrent:
         found.append((f"{prefix}recurrent_weight", recurrent[cell]))
-    if cell == "bmru":
-        found.append((f"{prefix}alpha", [width]))
+    if cell in ("bmru", "mingru"):
+        found.append((f"{prefix}{'alpha' if cell == 'bmru' else 'ceiling'}", [width]))
     return found
 
 

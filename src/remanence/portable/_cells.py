@@ -9,7 +9,8 @@ import numpy as np
 
 from remanence.portable._arithmetic import apply_affine, blend, multiply, sigmoid, tanh
 
-Take = Callable[[str], np.ndarray]  # a weight by its name within the cell
+# A weight by its name within the cell; a second argument stands for one that is not there.
+Take = Callable[..., Any]
 
 
 class AbstractPortableCell(abc.ABC):
@@ -89,9 +90,14 @@ class _BRC(_NBRC):
 
 
 class _MinGRU(_GatedCell):
+    def __init__(self, take: Take):
+        super().__init__(take)
+        self.ceiling = take("ceiling", None)
+
     def project(self, x: np.ndarray) -> list[np.ndarray]:
         z, n = super().project(x)
-        return [sigmoid(z), n]
+        z = sigmoid(z)
+        return [z if self.ceiling is None else self.ceiling * z, n]
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         return blend(projected[0], state, projected[1])
@@ -161,4 +167,4 @@ def _make_layer(name: str, take: Take) -> AbstractPortableCell:
 
 
 def _below(take: Take, prefix: str) -> Take:
-    return lambda name: take(prefix + name)
+    return lambda name, *instead: take(prefix + name, *instead)

@@ -68,7 +68,7 @@ class PortablePolicy:
         self.encoder = self._take_dense("encoder", len(architecture["encoder"]))
         self.head = self._take_dense("head", len(architecture["head"]))
         self.output = (self._take("output.weight"), self._take("output.bias"))
-        take_of_cell = lambda name: self._take(f"cell.{name}")  # noqa: E731
+        take_of_cell = lambda name, *instead: self._take(f"cell.{name}", *instead)  # noqa: E731
         self.cell = make_cell(name, architecture["num_layers"], take_of_cell)
 
     @staticmethod
@@ -129,8 +129,8 @@ class PortablePolicy:
             hidden = relu(prepared[0] + hidden)
         return apply_affine(*self.output, _apply_dense(self.head, hidden))
 
-    def _take(self, name: str) -> np.ndarray:
-        return self._arrays[name]
+    def _take(self, name: str, *instead: None) -> Any:
+        return self._arrays.get(name, *instead) if instead else self._arrays[name]
 
     def _take_dense(self, part: str, num_layers: int) -> list[tuple[np.ndarray, np.ndarray]]:
         names = [f"{part}.{number}" for number in range(num_layers)]
