@@ -189,7 +189,8 @@ def test_a_time_limit_is_reached(patients, local, cluster):
     patient = patients["limit"]
     ((number, _, _),) = patient.wait_for_harm()
     elapsed = cluster.ask("squeue", "--noheader", f"--jobs={number}", "--format=%M").strip()
-    minutes = int(elapsed.split(":")[-2]) + 1
+    # Slurm looks every half minute, and would find a shorter limit over before it could warn.
+    minutes = int(elapsed.split(":")[-2]) + 2
     cluster.ask("scontrol", "update", f"JobId={number}", f"TimeLimit={minutes}")
     wait_until(lambda: read_restarts(cluster, number), "it is started again")
     assert_whole(patient, local, num_repeated=0)
