@@ -16,9 +16,10 @@ from remanence.cli._evaluate import Evaluate
 from remanence.cli._networks import Networks
 from remanence.cli._play import Play
 from remanence.cli._report import Report
-from remanence.cli._reproduce import Reproduce, Status
+from remanence.cli._reproduce import Reproduce
 from remanence.cli._results import Results
 from remanence.cli._slurm import Cancel
+from remanence.cli._status import Status
 from remanence.cli._train import Train
 from remanence.errors import RemanenceError
 
