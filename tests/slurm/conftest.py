@@ -16,7 +16,7 @@ from remanence.study import _cluster
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 SOURCE = Path(__file__).parents[2] / "src"
-NODES = ("n1", "n2", "n3", "n4", "n5", "n6")
+NODES = ("n1", "n2", "n3", "n4", "n5", "n6", "n7")
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -46,9 +46,9 @@ SlurmdParameters=config_overrides
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 PartitionName=main Nodes=n1,n2 Default=YES LLN=YES State=UP PriorityTier=1
-PartitionName=frail Nodes=n3,n4,n5 OverSubscribe=EXCLUSIVE State=UP PriorityTier=1
-PartitionName=cheap Nodes=n6 State=UP PriorityTier=1 GraceTime=60
-PartitionName=urgent Nodes=n6 State=UP PriorityTier=9 PreemptMode=OFF
+PartitionName=frail Nodes=n3,n4,n5,n6 OverSubscribe=EXCLUSIVE State=UP PriorityTier=1
+PartitionName=cheap Nodes=n7 State=UP PriorityTier=1 GraceTime=60
+PartitionName=urgent Nodes=n7 State=UP PriorityTier=9 PreemptMode=OFF
 """
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 State=UNKNOWN\n"
 
@@ -113,7 +113,7 @@ def wait_until(holds: Callable[[], object], what: str, seconds: float = 600) -> 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    """Six nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
+    """Seven nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         packages = "slurmctld slurmd slurm-client munge"

@@ -131,8 +131,11 @@ def reach_limit(patient: Patient) -> None:
     elapsed = patient.cluster.ask(*ask).strip()
     # Slurm looks every half minute, and would find a shorter limit over before it could warn.
     minutes = int(elapsed.split(":")[-2]) + 2
-    patient.cluster.ask("scontrol", "update", f"JobId={number}", f"TimeLimit={minutes}")
+    change = ("scontrol", "update", f"JobId={number}")
+    patient.cluster.ask(*change, f"TimeLimit={minutes}")
     wait_for_restart(patient, number)
+    # So short a limit would have Slurm warn the new process before it can listen.
+    patient.cluster.ask(*change, "TimeLimit=30")
 
 
 def preempt(patient: Patient) -> None:

@@ -82,6 +82,8 @@ class SlurmOptions:
             **{it: value for it, value in given.items() if value},
             "job_name": name,
             "time": math.ceil(self.seconds / 60),
+            # Otherwise, where nodes are given whole, there would be as many as there are cores for.
+            "ntasks_per_node": 1,
             "cpus_per_task": num_cores,
             **({"gpus_per_node": self.gpus} if self.gpus else {}),
             **({"setup": [self.setup]} if self.setup else {}),
@@ -90,6 +92,6 @@ class SlurmOptions:
             "signal_delay_s": max(10, min(600, self.seconds // 8)),
             "stderr_to_stdout": True,
             # A step does not inherit it since Slurm 22.05.
-            "srun_args": [f"--cpus-per-task={num_cores}"],
+            "srun_args": ["--ntasks=1", f"--cpus-per-task={num_cores}"],
             "additional_parameters": {"requeue": True},
         }
