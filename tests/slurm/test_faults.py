@@ -254,19 +254,6 @@ def assert_same_tables(path: Path, local: Path) -> None:
         assert sorted(map(repr, ours.fetchall())) == sorted(map(repr, theirs.fetchall())), table
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_study_ends_as_without_a_cluster(fault, patients, local):
-    """All is done, with the same tables, and no more is made twice than the fault may cost."""
-    patient = patients[fault]
-    status = patient.end()
-    assert status.finished, [job.error for job in status.jobs.values()]
-    assert_same_tables(patient.path, local)
-    lines = read_iterations(patient.path)
-    assert len(lines) - len(set(lines)) == FAULTS[fault].num_repeated
-    left = [it for it in (patient.path / "slurm").rglob("*") if it.name != "study.json"]
-    assert not left, "files of Slurm's jobs are left"
-
-
 def test_the_runner_is_killed_and_the_study_cancelled(
     cluster, study, patients, orphan, local, capsys
 ):
@@ -291,6 +278,19 @@ def test_the_runner_is_killed_and_the_study_cancelled(
     assert_same_tables(path, local)
     lines = read_iterations(path)
     assert len(lines) == len(set(lines)) == NUM_ITERATIONS
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_study_ends_as_without_a_cluster(fault, patients, local):
+    """All is done, with the same tables, and no more is made twice than the fault may cost."""
+    patient = patients[fault]
+    status = patient.end()
+    assert status.finished, [job.error for job in status.jobs.values()]
+    assert_same_tables(patient.path, local)
+    lines = read_iterations(patient.path)
+    assert len(lines) - len(set(lines)) == FAULTS[fault].num_repeated
+    left = [it for it in (patient.path / "slurm").rglob("*") if it.name != "study.json"]
+    assert not left, "files of Slurm's jobs are left"
 
 
 def test_a_job_that_fails_is_recorded_with_its_log(patients, shards):
