@@ -59,10 +59,40 @@ def test_watching_ends_with_the_last_job(tmp_path, capsys, monkeypatch):
         looks.append(seconds)
         write_json(directory.status_path(gru), {"state": "done"})
 
-    monkeypatch.setattr("remanence.cli._reproduce.time.sleep", finish)
+    monkeypatch.setattr("remanence.cli._status.time.sleep", finish)
     main(["status", str(path), "--watch"])
     assert len(looks) == 1
     assert "done" in capsys.readouterr().out
+
+
+def test_a_long_study_is_watched_on_one_screen(tmp_path, capsys, monkeypatch):
+    """And the queue, which all users of a cluster share, is not asked at every look."""
+    path = write_study(tmp_path)
+    directory = StudyDirectory(path)
+    gru, bmru = directory.read_study().jobs
+    write_json(directory.status_path(gru), {"state": "done"})
+    write_json(directory.status_path(bmru), {"state": "running"})
+    looks, questions = [], []
+
+    def finish(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            write_json(directory.status_path(bmru), {"state": "failed"})
+
+    monkeypatch.setenv("LINES", "5")
+    monkeypatch.setattr("remanence.cli._status.time.sleep", finish)
+    monkeypatch.setattr(
+        "remanence.cli._status.read_queue",
+        lambda path: questions.append(path) or {bmru.id: "pending ([odd] reason)"},
+    )
+    main(["status", str(path), "--watch"])
+    shown = capsys.readouterr().out
+    assert bmru.id in shown
+    assert gru.id not in shown
+    assert "and 1 more" in shown
+    assert "1 failed, 1 done" in shown
+    assert "pending ([odd] reason)" in shown
+    assert (len(looks), len(questions)) == (3, 1)
 
 
 def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys):

@@ -16,7 +16,7 @@ from remanence.study import _cluster
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 SOURCE = Path(__file__).parents[2] / "src"
-NODES = ("n1", "n2", "n3", "n4", "n5")
+NODES = ("n1", "n2", "n3", "n4", "n5", "n6", "n7")
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -33,7 +33,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdTimeout=10
 KillWait=30
-MinJobAge=5
+SchedulerParameters=bf_interval=1,sched_interval=1
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SlurmctldPidFile={path}/slurmctld.pid
@@ -45,9 +45,10 @@ SlurmdLogFile={path}/%n.log
 SlurmdParameters=config_overrides
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-PartitionName=main Nodes=n1,n2 Default=YES LLN=YES State=UP PriorityTier=1 GraceTime=60
-PartitionName=frail Nodes=n3,n4,n5 State=UP PriorityTier=1
-PartitionName=urgent Nodes=n1,n2 State=UP PriorityTier=9 PreemptMode=OFF
+PartitionName=main Nodes=n1,n2 Default=YES LLN=YES State=UP PriorityTier=1
+PartitionName=frail Nodes=n3,n4,n5,n6 OverSubscribe=EXCLUSIVE State=UP PriorityTier=1
+PartitionName=cheap Nodes=n7 State=UP PriorityTier=1 GraceTime=60
+PartitionName=urgent Nodes=n7 State=UP PriorityTier=9 PreemptMode=OFF
 """
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 State=UNKNOWN\n"
 
@@ -112,7 +113,7 @@ def wait_until(holds: Callable[[], object], what: str, seconds: float = 600) -> 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
-    """Five nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
+    """Seven nodes, of which tests kill two; and no `sacct` that anybody could rely on."""
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         packages = "slurmctld slurmd slurm-client munge"
@@ -124,7 +125,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
         patch.setenv("SLURM_CONF", str(path / "slurm.conf"))
         for name, first in (("PYTHONPATH", SOURCE), ("PATH", _forbid_sacct(path))):
             patch.setenv(name, f"{first}{os.pathsep}{os.environ.get(name, '')}")
-        patch.setattr(_cluster, "SECONDS_BETWEEN_LOOKS", (0.5, 2.0))
+        patch.setattr(_cluster, "SECONDS_BETWEEN_LOOKS", (1.0, 2.0))
         yield Cluster(path)
     assert not (path / "sacct-was-asked").exists()
 
@@ -159,7 +160,7 @@ def _running(path: Path) -> Iterator[None]:
             told = subprocess.run(ask, env=environment, capture_output=True, text=True).stdout
             return "idle" in told and "unk" not in told and "down" not in told
 
-        wait_until(are_idle, "all nodes are there")
+        wait_until(are_idle, "all nodes are there", seconds=120)
         yield
     finally:
         for process in reversed(started):

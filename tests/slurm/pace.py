@@ -32,4 +32,5 @@ def train(*arguments: Any, out: Path, on_iteration: Any, should_stop: Any, **opt
 
 
 if "SLURM_JOB_ID" in os.environ:
+    assert os.environ["SLURM_NTASKS"] == "1", "there is more than one process for a job"
     _jobs.train = train

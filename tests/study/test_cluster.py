@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from remanence.errors import StoreError
 from remanence.store import write_json
 from remanence.study import (
     Job,
@@ -97,6 +98,64 @@ def test_a_job_that_gets_further_each_time_is_not_given_up(tmp_path):
         runner.executor.look()
     assert future.result() == "failed"
     assert runner.queue.starts[job.id] in (7, 8)
+
+
+def test_failures_are_counted_across_runners(tmp_path):
+    """Each of them is killed as soon as it has seen one."""
+    (job,) = list_jobs(1)
+    queue = Runner(tmp_path, Chances(dead=frozenset([job.id]))).queue
+    for _ in range(2):
+        runner = Runner(tmp_path, queue=queue)
+        (future,) = runner.submit([job])
+        seen = queue.starts[job.id]
+        # Submitted once more: the failure is settled, and nobody knows of it but the ledger.
+        while len(queue.submissions) <= max(1, seen) or not queue.queued:
+            runner.executor.look()
+        assert not future.done()
+    assert Runner(tmp_path, queue=queue).run([job]) == ["failed"]
+    assert queue.starts[job.id] == 3
+    assert Runner(tmp_path, queue=queue).run([job]) == ["failed"]
+    assert queue.starts[job.id] == 6, "what was given up and asked for again has three tries"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"number": 1}}'])
+def test_a_damaged_count_of_failures_counts_nothing(tmp_path, text):
+    (tmp_path / "failures.json").write_text(text)
+    assert Ledger(tmp_path).read_failures() == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"name": "remanence-0a"}'])
+def test_a_damaged_ledger_is_told(tmp_path, text):
+    ledger = Ledger(tmp_path)
+    ledger.begin()
+    (tmp_path / "study.json").write_text(text)
+    with pytest.raises(StoreError, match="squeue --me"):
+        ledger.begin()
+    submission = ledger.add(["gru"])
+    (tmp_path / str(submission) / "jobs.json").write_text(text or "null")
+    assert ledger.read_jobs(submission) == []
+
+
+def test_a_runner_that_cannot_write_ends_with_the_reason(tmp_path, monkeypatch):
+    """Instead of waiting for jobs that nobody looks after; they go on without it."""
+    monkeypatch.setattr(cluster, "SECONDS_BETWEEN_LOOKS", (0.001, 0.001))
+    monkeypatch.setattr(cluster, "SECONDS_TO_GATHER", 0.01)
+    plan = Study("tmaze", "sim", "", list_jobs(3))
+    directory = StudyDirectory(tmp_path / "study")
+    directory.begin(plan)
+    Ledger(directory.cluster_path).begin()
+    queue = VirtualQueue(directory, Chances(dead=frozenset(job.id for job in plan.jobs)))
+
+    def fail(*arguments, **changes):
+        raise StoreError(tmp_path, "the disk is full", "make room")
+
+    monkeypatch.setattr(cluster, "change_status", fail)
+    with pytest.raises(QueueError, match=r"disk is full.* go on; run the same command"):
+        run_study(
+            directory.path,
+            plan,
+            open_executor=lambda: look_again_and_again(ClusterExecutor(directory, queue)),
+        )
 
 
 def test_what_another_process_submitted_is_not_submitted_again(tmp_path):
@@ -212,3 +271,6 @@ def test_a_study_split_otherwise_is_the_same_and_stays_as_it_was_begun(tmp_path)
         directory.begin(first)
         assert directory.begin(second) == first
     assert split_study(whole, SlurmOptions(gpus=1)) == whole
+    options = SlurmOptions(time="0:10", cpus=2)
+    assert split_study(whole, options).jobs == shards.jobs
+    assert [options.count_cores(jobs) for jobs in (shards.jobs, shards.jobs[1:])] == [2, 1]

@@ -342,3 +342,14 @@ def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path, ad
     assert run_here(out, study).finished
     assert_same_tables(out, whole)
     assert not list(out.rglob(".*.part"))
+
+
+def test_a_runner_that_was_overtaken_leaves_the_study_to_the_other(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(_holds, "SECONDS_BETWEEN_BEATS", 0.01)
+    path = tmp_path / "study"
+
+    def overtake(status):
+        (path / ".lock.99").touch()
+
+    with pytest.raises(StoreError, match="taken over"):
+        run_study(path, study, open_executor=Queue().open, on_change=overtake)

@@ -18,6 +18,7 @@ from remanence.study import (
     run_job,
 )
 from remanence.study import _slurm as slurm
+from remanence.study._cluster_task import ClusterTask
 from remanence.study._ledger import Ledger
 from remanence.study._queue import Entry, QueueError
 from remanence.study._reporter import JobStopped
@@ -35,7 +36,16 @@ def test_times_are_read_as_slurm_reads_them(time, seconds):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"time": "soon"}, {"time": "0"}, {"mem": "8 GB"}, {"cpus": 0}, {"max_jobs": True}]
+    "wrong",
+    [
+        {"time": "soon"},
+        {"time": "0"},
+        {"mem": "8 GB"},
+        {"cpus": 0},
+        {"max_jobs": True},
+        {"partition": "short --exclusive"},
+        {"account": "lab\n#SBATCH --nice"},
+    ],
 )
 def test_options_that_cannot_be_are_refused(wrong):
     with pytest.raises(InvalidOptionError, match=next(iter(wrong))):
@@ -50,8 +60,9 @@ def test_a_group_shares_a_table_and_what_is_typed_counts_more(tmp_path, capsys):
     assert load_profile("tmaze", str(path)).profile == "tiny"
     assert load_slurm_options("tmaze", str(path)).partition == "short"
     path.write_text(text.replace("partition", "partitoin"))
-    with pytest.raises(StoreError, match="Did you mean 'partition'"):
-        load_slurm_options("tmaze", str(path))
+    for load in (load_slurm_options, load_profile):  # whether or not it is for a cluster now
+        with pytest.raises(StoreError, match="Did you mean 'partition'"):
+            load("tmaze", str(path))
     path.write_text(text)
     command = ["reproduce", "tmaze", "--profile", str(path), "--engine", "slurm", "--dry-run"]
     main([*command, "--json", "--slurm-cpus", "1", "--slurm-time", "0:10"])
@@ -60,6 +71,26 @@ def test_a_group_shares_a_table_and_what_is_typed_counts_more(tmp_path, capsys):
     assert [job["seeds"] for job in json.loads(capsys.readouterr().out)["jobs"]] == [[1, 2]] * 2
     main(command)
     assert "core hours" in capsys.readouterr().out
+
+
+def test_a_plan_for_a_cluster_fits_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    command = ["reproduce", "lookup-tree", "--profile", "paper", "--engine", "slurm"]
+    main([*command, "--dry-run", "--slurm-time", "4:00:00", "--slurm-cpus", "4"])
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    # The study gives every seed a job of its own, which has no use for four cores.
+    assert "180 agents in 180 jobs" in shown
+    assert "asks for 1 core," in shown
+    assert "save themselves" in shown
+
+
+def test_workers_are_of_this_machine(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "tmaze", "--engine", "slurm", "--workers", "2", "--dry-run"])
+    assert "--max-jobs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--slurm-mem", "8G"], ["--max-jobs", "3"], ["--detach"]])
@@ -124,3 +155,16 @@ def test_a_cancelled_study_says_so(tmp_path, study, capsys):
     main(["cancel", str(tmp_path)])
     assert "cancelled" in capsys.readouterr().out
     assert StudyDirectory(Path(tmp_path)).cancelled
+    # One that was submitted at the same moment finds that out by itself.
+    assert ClusterTask(tmp_path, study.jobs[0], ())() == "waiting"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_of_a_finished_study_nothing_is_stopped_or_submitted(copy, tmp_path, capsys):
+    profile = write_profile(tmp_path / "tiny.toml")
+    command = ["reproduce", "tmaze", "--profile", profile, "--out", str(copy)]
+    main([*command, "--engine", "slurm", "--detach"])
+    assert "Nothing is left to do" in capsys.readouterr().out
+    main(["cancel", str(copy)])
+    assert "Nothing is left to stop" in capsys.readouterr().out
+    assert not StudyDirectory(copy).cancelled

@@ -36,8 +36,9 @@ class _Queued:
 class VirtualQueue(AbstractQueue):
     """Runs so many jobs at a time, in the order of their submission, for about an hour each."""
 
+    largest = 500
+
     def __init__(self, directory: StudyDirectory, chances: Chances | None = None, at_a_time=100):
-        self.largest = 500
         self.seconds = 0.0
         self.starts: Counter[str] = Counter()
         self.submissions: list[list[str]] = []

@@ -22,7 +22,7 @@ COMMANDS = {
     "certify": "_certify",
     "check": "_check",
     "reproduce": "_reproduce",
-    "status": "_reproduce",
+    "status": "_status",
     "cancel": "_slurm",
     "results": "_results",
     "report": "_report",

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from remanence.cli._command import OPTIONAL, Command
 from remanence.errors import InvalidOptionError
-from remanence.study import SlurmOptions, cancel_study
+from remanence.study import SlurmOptions, cancel_study, read_status
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,15 @@ class Cancel(Command):
     """The study's directory."""
 
     def run(self, console: Console) -> None:
+        if read_status(self.study).finished:
+            console.print("Nothing is left to stop: all jobs of the study are done.")
+            return
         number = cancel_study(self.study)
-        queued = f" {number} jobs were in the queue." if number else ""
+        queued = f" {count_jobs(number)} taken out of the queue." if number else ""
         told = f"The study is cancelled.{queued} Run `remanence reproduce` again to go on."
         console.print(told, highlight=False, markup=False, soft_wrap=True)
+
+
+def count_jobs(number: int) -> str:
+    """How many there are, as the beginning of a sentence."""
+    return "1 job is" if number == 1 else f"{number} jobs are"

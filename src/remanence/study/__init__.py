@@ -23,6 +23,7 @@ from remanence.study._results import list_tables as list_tables
 from remanence.study._results import load_results as load_results
 from remanence.study._rows import collect_rows as collect_rows
 from remanence.study._runner import run_study as run_study
+from remanence.study._shards import join_study as join_study
 from remanence.study._shards import split_job as split_job
 from remanence.study._slurm import cancel_study as cancel_study
 from remanence.study._slurm import open_slurm as open_slurm

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from remanence.errors import RemanenceError
 from remanence.study._directory import StudyDirectory
-from remanence.study._ledger import Ledger
+from remanence.study._ledger import Failures, Ledger
 from remanence.study._plan import Job
 from remanence.study._queue import AbstractQueue, Entry, QueueError
 from remanence.study._stages import stages
@@ -38,14 +39,12 @@ MOST_QUEUED = 1000
 
 @dataclasses.dataclass
 class _Flight:
-    """A job on its way: where it is in the queue, and how its attempts went."""
+    """A job on its way, and where it is in the queue."""
 
     job: Job
     future: Future[str]
     submission: int = 0
     number: str = ""
-    num_failures: int = 0
-    progress: tuple[int, int, int] = (0, -1, 0)
     missed: bool = False
 
 
@@ -62,18 +61,21 @@ class ClusterExecutor(Executor):
         self._queue = queue
         self._ledger = Ledger(directory.cluster_path)
         self._most = most
+        self._futures: list[Future[str]] = []
         self._waiting: deque[_Flight] = deque()
         self._flying: dict[str, _Flight] = {}
         self._earlier: dict[str, str] | None = None
         self._submitted: set[str] = set()
         self._left: dict[int, int] = {}
         self._kept: set[int] = set()
+        self._failures = self._ledger.read_failures()
         self._num_refusals = 0
 
     def submit(self, fn: Callable[..., str], /, *args: Any, **kwargs: Any) -> Future[str]:
         """Have a job run; `fn` is `run_job`, with the study's path and the job."""
         _, job = args
         future: Future[str] = Future()
+        self._futures.append(future)
         self._waiting.append(_Flight(job, future))
         return future
 
@@ -94,7 +96,10 @@ class ClusterExecutor(Executor):
         if self._earlier is None:
             self._earlier = self._find_earlier(found)
         over = [flight for number, flight in self._flying.items() if number not in found]
+        known = dict(self._failures)
         settled = [self._settle(flight) for flight in over]
+        if self._failures != known:
+            self._ledger.write_failures(self._failures)
         self._drop_stuck(found)
         return self._submit_waiting(found) or any(settled)
 
@@ -119,6 +124,7 @@ class ClusterExecutor(Executor):
         del self._flying[flight.number]
         if status.state == DONE:
             self._queue.forget(flight.submission, flight.number)
+            self._failures.pop(flight.job.id, None)
             _conclude(flight.future, DONE)
         else:
             self._try_again(flight, status)
@@ -132,17 +138,16 @@ class ClusterExecutor(Executor):
             self._ledger.remove(submission)
 
     def _try_again(self, flight: _Flight, status: JobStatus) -> None:
-        progress = _measure_progress(flight.job, status)
-        further = progress > flight.progress
-        flight.num_failures = 1 if further else flight.num_failures + 1
-        flight.progress = max(progress, flight.progress)
+        before = self._failures.pop(flight.job.id, Failures())
+        failures = before.add(_measure_progress(flight.job, status))
         path = self._directory.status_path(flight.job)
-        if flight.num_failures <= MOST_RETRIES:
+        if failures.number <= MOST_RETRIES:
             change_status(path, state=WAITING)
+            self._failures[flight.job.id] = failures
             self._waiting.append(flight)
             return
         told = self._queue.explain(flight.submission, flight.number)
-        parts = [f"It failed {flight.num_failures} times.", told, status.error or ""]
+        parts = [f"It failed {failures.number} times.", told, status.error or ""]
         error = "\n\n".join(part.strip() for part in parts if part.strip())
         change_status(path, state=FAILED, error=error)
         self._kept.add(flight.submission)
@@ -151,7 +156,8 @@ class ClusterExecutor(Executor):
     def _drop_stuck(self, found: Mapping[str, Entry]) -> None:
         """Cancel what the cluster would hold for ever; it is settled when it is gone."""
         stuck = [number for number in self._flying if number in found and found[number].stuck]
-        if stuck:
+        # If it is not heard, the next look finds them again.
+        with contextlib.suppress(QueueError):
             self._queue.cancel(stuck)
 
     def _submit_waiting(self, found: Mapping[str, Entry]) -> bool:
@@ -207,11 +213,10 @@ class ClusterExecutor(Executor):
             self._flying[number] = flight
         return True
 
-    def give_up(self, error: Exception) -> None:
-        """Let all that waits fail."""
-        while self._waiting:
-            future = self._waiting.popleft().future
-            if future.set_running_or_notify_cancel():
+    def give_up(self, error: QueueError) -> None:
+        """Let all fail that is not over, as nobody looks after it; jobs in the queue go on."""
+        for future in self._futures:
+            if not future.done() and future.set_running_or_notify_cancel():
                 future.set_exception(error)
 
 
@@ -235,11 +240,22 @@ def _look_until(executor: ClusterExecutor, over: threading.Event) -> None:
     while not over.is_set():
         try:
             happened = executor.look()
-        except Exception as error:
+        except QueueError as error:
             executor.give_up(error)
+            return
+        except Exception as error:
+            executor.give_up(_explain(error))
             return
         pause = SECONDS_BETWEEN_LOOKS[0] if happened else min(longest, 1.25 * pause)
         over.wait(pause)
+
+
+def _explain(error: Exception) -> QueueError:
+    """What went wrong with looking, which is no job's fault."""
+    told = str(error) if isinstance(error, RemanenceError) else repr(error)
+    made = QueueError(f"{told} Jobs in the queue go on; run the same command again.")
+    made.__cause__ = error
+    return made
 
 
 def _conclude(future: Future[str], state: str) -> None:
@@ -256,7 +272,8 @@ def _measure_progress(job: Job, status: JobStatus) -> tuple[int, int, int]:
 
 def find_jobs(ledger: Ledger, found: Mapping[str, Entry]) -> dict[str, str]:
     """Which jobs of the study are what is in the queue, and their numbers there."""
-    names = {it.submission: ledger.read_jobs(it.submission) for it in found.values()}
+    submissions = {entry.submission for entry in found.values()}
+    names = {submission: ledger.read_jobs(submission) for submission in submissions}
     return {
         names[entry.submission][entry.index]: number
         for number, entry in found.items()

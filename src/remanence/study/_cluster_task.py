@@ -31,11 +31,14 @@ class ClusterTask:
         stop = Stop()
         for number in SIGNALS:
             signal.signal(number, stop.want)
+        directory = StudyDirectory(self.path)
+        # It may have been submitted just as somebody cancelled the study.
+        if directory.cancelled:
+            return WAITING
         for source in self.imported:
             import_code(source)
         with share_compiled_programs():
             state = run_job(self.path, self.job, stop)
-        directory = StudyDirectory(self.path)
         if state == WAITING and not directory.cancelled:
             requeue()
         if state == FAILED:

@@ -4,7 +4,7 @@ import dataclasses
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from remanence._numbers import check_whole, is_whole
 from remanence._registry import check_options
@@ -17,6 +17,8 @@ from remanence.study._plan import DEFAULT_STAGES, Job, Study
 from remanence.study._slurm_options import SlurmOptions
 from remanence.study._stages import stages
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
+
+Made = TypeVar("Made")
 
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
@@ -94,13 +96,7 @@ def load_slurm_options(study: str, profile: str, folder: Path | None = None) -> 
     """
     own = profile.endswith(".toml")
     path = Path(profile) if own else Path(folder or "") / f"{study}-{profile}.toml"
-    found = _read_toml(path).get("slurm", {})
-    known = [field.name for field in dataclasses.fields(SlurmOptions)]
-    try:
-        _check_keys("slurm", found, known, optional=known)
-        return SlurmOptions(**found)
-    except RemanenceError as error:
-        raise StoreError(path, str(error).rstrip("."), "correct it") from error
+    return _interpret(path, _make_options)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -114,15 +110,28 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _read_profile(path: Path) -> Study:
+    return _interpret(path, _make_study)
+
+
+def _interpret(path: Path, make: Callable[[dict[str, Any]], Made]) -> Made:
+    """What a file of TOML is made into; the file is named where that cannot be done."""
     found = _read_toml(path)
     try:
-        return _make_study(found)
+        return make(found)
     except RemanenceError as error:
         raise StoreError(path, str(error).rstrip("."), "correct it") from error
 
 
+def _make_options(found: Mapping[str, Any]) -> SlurmOptions:
+    given = found.get("slurm", {})
+    known = [field.name for field in dataclasses.fields(SlurmOptions)]
+    _check_keys("slurm", given, known, optional=known)
+    return SlurmOptions(**given)
+
+
 def _make_study(found: Mapping[str, Any]) -> Study:
     _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages", "slurm"))
+    _make_options(found)  # a mistake is told before somebody takes the study to a cluster
     lengths = _read_lengths(found["lengths"])
     asked = found.get("stages")
     jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths, asked)]

@@ -42,8 +42,10 @@ class Entry:
 class AbstractQueue(abc.ABC):
     """Takes jobs in batches and knows which are still there, by numbers of its own."""
 
-    largest: int
-    """So many jobs may be submitted at once."""
+    @property
+    @abc.abstractmethod
+    def largest(self) -> int:
+        """So many jobs may be submitted at once."""
 
     @abc.abstractmethod
     def submit(self, submission: int, jobs: Sequence[Job], share: float) -> list[str]:

@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
-from remanence.store import hold_directory, read_owner
+from remanence.store import Hold, hold_directory, read_owner
 from remanence.study._directory import StudyDirectory
 from remanence.study._inspection import find_flaws
 from remanence.study._jobs import run_job
@@ -71,8 +71,8 @@ def run_study(
     [(2, 'solved'), (100, 'random')]
     >>> training.presets.unregister("recall")
     """
-    with take_up(path, study, command) as (directory, left):
-        looks = _Looks(directory, on_change)
+    with take_up(path, study, command) as (directory, left, hold):
+        looks = _Looks(directory, hold, on_change)
         batches = [left] if left else []
         deaths: Counter[str] = Counter()
         try:
@@ -94,30 +94,35 @@ def run_study(
 @contextlib.contextmanager
 def take_up(
     path: str | Path, study: Study, command: Sequence[str] | None
-) -> Iterator[tuple[StudyDirectory, list[Job]]]:
+) -> Iterator[tuple[StudyDirectory, list[Job], Hold]]:
     """Hold the directory of a study, in which it is begun or gone on with; and what is left."""
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.
     directory = StudyDirectory(Path(path).absolute())
-    with hold_directory(directory.path):
+    with hold_directory(directory.path) as hold:
         study = directory.begin(study, command)
         directory.set_cancelled(False)
         left = [job for job in study.jobs if not _is_done(directory, job)]
         for job in left:
             if read_job_status(directory.status_path(job)).replaced:
                 change_status(directory.status_path(job), replaced=[])
-        yield directory, left
+        yield directory, left, hold
 
 
 class _Looks:
     """Tells how far a study is, and not so often that a large one is busy with that."""
 
-    def __init__(self, directory: StudyDirectory, on_change: Callable[[StudyStatus], Any]):
+    def __init__(
+        self, directory: StudyDirectory, hold: Hold, on_change: Callable[[StudyStatus], Any]
+    ):
+        self._hold = hold
         self._reader = StatusReader(directory.path)
         self._on_change = on_change
         self._next = 0.0
 
     def look(self) -> StudyStatus:
+        # Somebody else runs the study if this process was asleep for long, on another machine.
+        self._hold.check()
         status = self._reader.look()
         self._on_change(status)
         pause = max(SECONDS_BETWEEN_LOOKS, len(status.jobs) / JOBS_PER_SECOND)

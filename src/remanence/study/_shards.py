@@ -27,17 +27,30 @@ def split_job(job: Job, seeds_per_job: int) -> list[Job]:
     ]
 
 
+def join_study(study: Study) -> Study:
+    """The study with one job for each training, however its seeds are split.
+
+    >>> from remanence import study
+    >>> job = study.Job("gru", "lookup-tree-maze", "small", "gru", [1, 2, 3], 250, lengths=[2, 100])
+    >>> plan = study.Study("recall", "tiny", "", study.split_job(job, 2))
+    >>> study.join_study(plan).jobs == (job,)
+    True
+    """
+    wholes: dict[str, Job] = {}
+    seeds: dict[str, list[int]] = {}
+    for job in study.jobs:
+        id = _name_whole(job)
+        if id in wholes and not _differ_by_seeds_alone(job, wholes[id]):
+            id = job.id
+        wholes.setdefault(id, job)
+        seeds.setdefault(id, []).extend(job.seeds)
+    jobs = [dataclasses.replace(it, id=id, seeds=seeds[id]) for id, it in wholes.items()]
+    return dataclasses.replace(study, jobs=jobs)
+
+
 def describe_whole(study: Study) -> dict[str, Any]:
     """What makes a study this one, as JSON: its note does not, nor how its seeds are split."""
-    jobs: dict[str, dict[str, Any]] = {}
-    for job in study.jobs:
-        fields, id = job.to_json(), _name_whole(job)
-        same = id in jobs and _leave_out_seeds(jobs[id]) == _leave_out_seeds(fields)
-        if same:
-            jobs[id]["seeds"] += fields["seeds"]
-        else:
-            id = job.id if id in jobs else id
-            jobs[id] = fields | {"id": id}
+    jobs = {job.id: job.to_json() for job in join_study(study).jobs}
     for fields in jobs.values():
         fields["seeds"].sort()
     return {**study.to_json(), "note": "", "jobs": jobs}
@@ -51,5 +64,5 @@ def _name_seeds(seeds: Sequence[int]) -> str:
     return f"-s{seeds[0]}-{seeds[-1]}"
 
 
-def _leave_out_seeds(fields: dict[str, Any]) -> dict[str, Any]:
-    return fields | {"id": "", "seeds": []}
+def _differ_by_seeds_alone(one: Job, other: Job) -> bool:
+    return dataclasses.replace(one, id=other.id, seeds=other.seeds) == other

@@ -33,7 +33,8 @@ SHARE_OF_TIME = 0.6
 def split_study(study: Study, options: SlurmOptions) -> Study:
     """The study in jobs of so many seeds that each is expected to fit the time asked for.
 
-    On accelerators, where all seeds are one batch, jobs are left as they are.
+    There is a seed for every core, as far as a job has so many. On accelerators, where all seeds
+    are one batch, jobs are left as they are.
 
     >>> from remanence import study
     >>> seeds = list(range(1, 31))
@@ -106,7 +107,7 @@ def submit_study(
     0
     >>> training.presets.unregister("recall")
     """
-    with take_up(path, study, command) as (directory, left):
+    with take_up(path, study, command) as (directory, left, _):
         if not left:
             return 0
         executor = ClusterExecutor(directory, open_queue(directory, options), most=len(left))
@@ -148,6 +149,7 @@ def cancel_study(path: str | Path) -> int:
     if found is None:
         raise QueueError("Slurm does not answer; where it does, run the same command again.")
     queue.cancel(list(found))
+    ledger.write_failures({})
     return len(found)
 
 

@@ -1,5 +1,6 @@
 """The queue of Slurm: submitit submits, `squeue` tells what is there, and never `sacct`."""
 
+import functools
 import os
 import re
 import subprocess
@@ -31,7 +32,12 @@ class SlurmQueue(AbstractQueue):
         self._path = path
         self._ledger = ledger
         self._options = options or SlurmOptions()
-        self.largest = find_largest_array()
+
+    @functools.cached_property
+    def largest(self) -> int:
+        """So many jobs fit into one array here."""
+        found = re.search(r"MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config") or "")
+        return max(1, (int(found.group(1)) if found else LARGEST_ARRAY) - 1)
 
     def submit(self, submission: int, jobs: Sequence[Job], share: float) -> list[str]:
         submitit = import_submitit()
@@ -40,7 +46,8 @@ class SlurmQueue(AbstractQueue):
         try:
             executor = submitit.SlurmExecutor(self._ledger.folder(submission))
             name = f"{self._ledger.name}-{submission}"
-            executor.update_parameters(**self._options.to_parameters(name, share))
+            num_cores = self._options.count_cores(jobs)
+            executor.update_parameters(**self._options.to_parameters(name, num_cores, share))
             with executor.batch():
                 made = [executor.submit(task) for task in tasks]
             return [job.job_id for job in made]
@@ -107,12 +114,6 @@ def ask(*command: str) -> str | None:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def find_largest_array() -> int:
-    """So many jobs fit into one array here."""
-    found = re.search(r"MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config") or "")
-    return max(1, (int(found.group(1)) if found else LARGEST_ARRAY) - 1)
 
 
 def import_submitit() -> Any:
