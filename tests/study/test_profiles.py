@@ -254,8 +254,8 @@ def test_every_training_is_multiplied_by_the_variants_of_its_study(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("ends =", '"" =', "the main arm has no name"),
-        ("ends =", "Ends =", "variant = 'Ends'"),
+        ("\nends =", '\n"" =', "the main arm has no name"),
+        ("\nends =", "\nEnds =", "variant = 'Ends'"),
         ('["ends", "free"]', '["ends", "fre"]', "Did you mean 'free'"),
         ('["ends", "free"]', '["ends"]', "a list of two or more variants"),
         ('["ends", "free"]', "3", "give a table of options, or a list"),
