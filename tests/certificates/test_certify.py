@@ -8,7 +8,7 @@ import pytest
 
 from remanence import checker, envs
 from remanence.cells import BMRU, MinGRU
-from remanence.certificates import certify, explain, find_compiled, headline
+from remanence.certificates import certify, explain, find_compiled, find_portable, headline
 from remanence.certificates._arrivals import list_arrivals
 from remanence.certificates._course import chart_course
 from remanence.certificates._itinerary import Itinerary
@@ -238,6 +238,19 @@ def test_rounding_alone_does_not_make_it_multistable():
     assert found.multistability.different_attractors is False
     assert found.distance is not None
     assert found.distance < 1e-4
+
+
+def test_lingering_at_many_junctions_may_take_longer_than_an_orbit():
+    """One that only goes right stalls at every junction, each of which has to be looked at."""
+    agent = make_agent("mingru", 0, gain=1.0)
+    stays = jnp.asarray([1e6, 0.0, 0.0, 0.0])
+    policy = eqx.tree_at(lambda it: it.output.bias, agent.policy, stays)
+    agent = eqx.tree_at(lambda it: it.policy, agent, policy)
+    compiled, portable = (find(agent, ENV, budget=150) for find in (find_compiled, find_portable))
+    assert all(closure is not None for closure in compiled.closures.values())
+    assert compiled.solved.verdict == "no length"
+    # Its steps are dear, so that it is given no more for all junctions than for one orbit.
+    assert portable.solved.reason == "there is too much lingering at junctions to look at all of it"
 
 
 def test_words_fit_a_screen(forever):

@@ -59,7 +59,7 @@ def test_of_no_models_nothing_is_concluded():
 
 
 def test_what_is_not_known_is_not_counted():
-    assert say_count(keep_known(GROUP, "end"), "end", "right") == "4 of 5"
+    assert say_count(keep_known(GROUP, "end"), "end", "right") == "4 of 5 [38–96%]"
 
 
 def test_counts_are_compared_by_fishers_exact_test():

@@ -224,6 +224,83 @@ def test_variants_are_arms_of_one_study(tmp_path):
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
 
 
+VARIANTS = """
+[variants]
+ends = { time_limit_ends = true }
+free = { time_limit_factor = "none", num_envs = 2 }
+both = ["ends", "free"]
+"""
+
+
+def test_every_training_is_multiplied_by_the_variants_of_its_study(tmp_path):
+    study = load_tiny(tmp_path, PROFILE + WIDER + VARIANTS)
+    found = {(job.cell, job.variant): job for job in study.jobs}
+    arms = ("", "ends", "free", "both")
+    # One that names its variant stands in that alone.
+    assert found.keys() == {(it, arm) for it in ("gru", "bmru") for arm in arms} | {
+        ("bmru", "wider")
+    }
+    for cell in ("gru", "bmru"):
+        usual, ends, free, both = (found[cell, arm].make_config() for arm in arms)
+        assert ends == dataclasses.replace(usual, time_limit_ends=True)
+        assert free == dataclasses.replace(usual, num_envs=2)
+        assert both == dataclasses.replace(free, time_limit_ends=True)
+        environment, params = found[cell, "both"].make_environment()
+        assert environment.time_limit(params) is None
+    assert found["gru", "both"].id == "tmaze-short-gru-both"
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\nends =", '\n"" =', "the main arm has no name"),
+        ("\nends =", "\nEnds =", "variant = 'Ends'"),
+        ('["ends", "free"]', '["ends", "fre"]', "Did you mean 'free'"),
+        ('["ends", "free"]', '["ends"]', "a list of two or more variants"),
+        ('["ends", "free"]', "3", "give a table of options, or a list"),
+        ("num_envs = 2", "time_limit_ends = false", "two of them change time_limit_ends"),
+        ("time_limit_ends", "time_limit_end", "Did you mean 'time_limit_ends'"),
+        ("{ time_limit_ends = true }", "{}", "the main arm has the same changes"),
+    ],
+)
+def test_a_mistake_in_the_variants_is_told(old, new, message, tmp_path):
+    assert old in VARIANTS
+    with pytest.raises(RemanenceError) as told:
+        load_tiny(tmp_path, PROFILE + VARIANTS.replace(old, new))
+    assert message in str(told.value)
+
+
+def test_sampled_agents_may_be_evaluated_at_lengths_of_their_own(tmp_path):
+    text = PROFILE.replace("lengths = [2, 100]", "lengths = [2, 100]\nsampled_lengths = [3]")
+    job = load_tiny(tmp_path, text).jobs[0]
+    assert (job.list_lengths(), job.list_lengths(sampled=True)) == ((2, 100), (3,))
+    assert load_tiny(tmp_path).jobs[0].list_lengths(sampled=True) == (2, 100)
+    with pytest.raises(RemanenceError, match="sampled_lengths = "):
+        load_tiny(tmp_path, text.replace("[3]", "[0]"))
+
+
+def test_the_study_of_choices_changes_one_thing_at_a_time():
+    study = load_profile("tmaze", "choices", PROFILES)
+    arms: dict[str, set[tuple[str, str]]] = {}
+    changes: dict[str, dict] = {}
+    for job in study.jobs:
+        assert job.seeds == tuple(range(1, 11))
+        assert job.make_config().num_iterations == 250
+        arms.setdefault(job.variant, set()).add((job.preset, job.cell))
+        changes[job.variant] = dict(job.changes)
+    cells = ("gru", "brc", "nbrc", "mingru", "bmru")
+    every = {(preset, cell) for preset in ("tmaze-short", "tmaze-long") for cell in cells}
+    assert all(found == every for found in arms.values())
+    single = [it for it in changes.values() if len(it) == 1]
+    varied = {"time_limit_ends", "normalize_advantages", "initialization", "time_limit_factor"}
+    assert {name for it in single for name in it} == varied
+    assert changes.pop("") == {}
+    combined = [it for it in changes.values() if it not in single]
+    assert combined
+    assert all({name: it[name]} in single for it in combined for name in it)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

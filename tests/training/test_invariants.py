@@ -76,6 +76,27 @@ def test_replaying_equals_acting(played):
     np.testing.assert_allclose(states[-1], stage.policy_state, rtol=1e-5, atol=1e-6)
 
 
+def test_a_time_limit_ends_an_episode_for_good_where_it_is_to():
+    """What followed a truncation is worth something, or nothing; all else is the same."""
+    networks = make_architecture("small", cell="mingru")
+    found = []
+    for ends in (False, True):
+        learner = Learner(ENV, networks, dataclasses.replace(CONFIG, time_limit_ends=ends))
+        state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
+        found.append((state, jax.jit(learner.play)(state, PARAMS)[1]))
+    (state, bootstrapped), (_, ended) = found
+    rollout = ended.rollout
+    cut = np.asarray(rollout.truncated & ~rollout.terminated)
+    assert cut.any()
+    values = evaluate_rollout(state.value, rollout, state.value_state)
+    np.testing.assert_array_equal(rollout.action, bootstrapped.rollout.action)
+    expected = np.where(cut, CONFIG.discount * np.asarray(values.next_value), 0)
+    last = np.asarray(rollout.terminated | rollout.truncated)
+    difference = np.asarray(bootstrapped.advantage - ended.advantage)
+    np.testing.assert_allclose(difference[last], expected[last], rtol=1e-4, atol=1e-6)
+    assert np.abs(expected[cut]).max() > 1e-3
+
+
 def test_values_along_a_rollout_are_those_of_stepping(played):
     state, _, rollout = played
     values = jax.jit(evaluate_rollout)(state.value, rollout, state.value_state)

@@ -47,6 +47,10 @@ KIND, FORMAT = "remanence certificate", 2
 BUDGET = 1_000_000
 PORTABLE_BUDGET = 100_000  # NumPy takes a hundred times as long for a step
 PORTABLE_VERSION = 1
+# Where a memory takes thousands of steps to settle, so may lingering at each of thousands of
+# junctions. A small network's steps are cheap, so that it is given so many times the budget for
+# that; a larger one less, in proportion to its weights.
+MOST_LINGERING, CHEAP_WEIGHTS = 50, 1_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,9 +193,9 @@ def certify(
 ) -> Certificate:
     """Settle how a greedy agent does on every length of the T-maze.
 
-    `budget` bounds the steps for which an orbit is followed, and those for which all lingering at
-    junctions is; where that is not enough, the verdict is "undecided", never a guess. Of the
-    parameters of `env`, only the time limit matters.
+    `budget` bounds the steps for which an orbit is followed, and, times 50 for a small network,
+    those of all lingering at junctions; where that is not enough, the verdict is "undecided", never
+    a guess. Of the parameters of `env`, only the time limit matters.
 
     >>> from remanence import certificates, envs, networks
     >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
@@ -227,7 +231,15 @@ def find_compiled(
     ('lengths 1 to 13', 'forgets')
     """
     check_whole("budget", budget, 1)
-    return _find(Walker(agent, env[0]), env, name_compiled_program(), budget)
+    lingering = budget * _afford_lingering(agent)
+    return _find(Walker(agent, env[0]), env, name_compiled_program(), budget, lingering)
+
+
+def _afford_lingering(agent: Agent) -> int:
+    """How many times the budget of an orbit all lingering at junctions may take."""
+    weights = jax.tree.leaves(eqx.filter(agent.policy, eqx.is_inexact_array))
+    num_weights = sum(leaf.size for leaf in weights)
+    return max(1, MOST_LINGERING * CHEAP_WEIGHTS // max(CHEAP_WEIGHTS, num_weights))
 
 
 def name_compiled_program() -> dict[str, Any]:
@@ -260,7 +272,8 @@ def find_portable(
     """
     walker = PortableWalker(agent, env[0])
     name = {"name": "portable", "version": PORTABLE_VERSION, "precision": walker.precision}
-    return _find(walker, env, name, min(budget, PORTABLE_BUDGET), at_once=True)
+    budget = min(budget, PORTABLE_BUDGET)
+    return _find(walker, env, name, budget, lingering=budget, at_once=True)
 
 
 def _find(
@@ -268,9 +281,10 @@ def _find(
     env: tuple[AbstractEnvironment, Any],
     program: Mapping[str, Any],
     budget: int,
+    lingering: int,
     at_once: bool = False,
 ) -> Findings:
-    itineraries = {goal: Itinerary(walker, goal, budget, at_once) for goal in GOALS}
+    itineraries = {goal: Itinerary(walker, goal, lingering, at_once) for goal in GOALS}
     for itinerary in itineraries.values():
         itinerary.orbit.extend(budget)
     names = env[0].action_names

@@ -36,7 +36,7 @@ class Report(Command):
         written = write_report(self.study, self.out)
         if self.json:
             findings = {
-                name: {"ours": finding.ours, "verdict": finding.verdict}
+                name: {"ours": finding.ours, "verdict": finding.verdict, "sure": finding.sure}
                 for name, finding in written.findings.items()
             }
             problems = list(written.problems)

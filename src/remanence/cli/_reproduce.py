@@ -51,7 +51,8 @@ class Reproduce(SlurmChoices, Command):
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The study: tmaze, lookup-tree, or the name of your own (see --import)."""
     profile: str = "smoke"
-    """Its size: smoke (minutes), laptop (hours), paper (days and more), or your own TOML file."""
+    """Its size: smoke (minutes), laptop (hours), paper (days and more), or your own TOML file; or
+    what is varied: choices (what the paper leaves open, of tmaze)."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1
@@ -104,7 +105,12 @@ class Reproduce(SlurmChoices, Command):
         try:
             with show_study(num_workers, slurm.count_cores(study.jobs) if slurm else None) as show:
                 return run_study(
-                    out, study, open_executor=executor, command=read_command(), on_change=show
+                    out,
+                    study,
+                    open_executor=executor,
+                    command=read_command(),
+                    rules=_describe_rules(study.name),
+                    on_change=show,
                 )
         except KeyboardInterrupt:
             told = "Stopped. Run the same command again to go on."
@@ -117,7 +123,8 @@ class Reproduce(SlurmChoices, Command):
             sys.exit(130)
 
     def _submit(self, console: Console, out: Path, study: Study, slurm: SlurmOptions) -> None:
-        number = submit_study(out, study, slurm, command=read_command())
+        rules = _describe_rules(study.name)
+        number = submit_study(out, study, slurm, command=read_command(), rules=rules)
         if self.json:
             print(json.dumps({"out": str(out), "queued": number}))
             return
@@ -152,6 +159,13 @@ def load_study(name: str, profile: str) -> Study:
 def load_options(name: str, profile: str) -> SlurmOptions:
     """What the same file asks of Slurm."""
     return load_slurm_options(name, profile, _find_folder(name, profile))
+
+
+def _describe_rules(name: str) -> dict[str, str]:
+    """By which rules the claims of a study of that name are judged, before it has run."""
+    from remanence.report import describe_rules, find_experiment  # brings matplotlib, which is slow
+
+    return describe_rules(find_experiment(name).claims)
 
 
 def _find_folder(name: str, profile: str) -> Path | None:

@@ -19,6 +19,7 @@ from remanence.figures._looks import Looks as Looks
 from remanence.figures._looks import assign_looks as assign_looks
 from remanence.figures._looks import find_look as find_look
 from remanence.figures._looks import order as order
+from remanence.figures._matrix import draw_matrix as draw_matrix
 from remanence.figures._returns import draw_returns as draw_returns
 from remanence.figures._study_figure import StudyFigure as StudyFigure
 from remanence.figures._study_figure import draw_figure as draw_figure

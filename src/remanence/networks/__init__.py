@@ -8,6 +8,8 @@ from remanence.networks._architecture import architectures as architectures
 from remanence.networks._architecture import make_architecture as make_architecture
 from remanence.networks._architecture import register_architecture as register_architecture
 from remanence.networks._fit import check_fits as check_fits
+from remanence.networks._initialization import INITIALIZATIONS as INITIALIZATIONS
+from remanence.networks._initialization import check_initialization as check_initialization
 from remanence.networks._network import Network as Network
 from remanence.networks._network import make_policy as make_policy
 from remanence.networks._network import make_value as make_value

@@ -3,6 +3,7 @@
 import itertools
 import math
 import zlib
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -16,6 +17,12 @@ from remanence.cells import AbstractCell, Stack, over_axes
 from remanence.cells import make as make_cell
 from remanence.errors import InvalidOptionError
 from remanence.networks._architecture import Architecture
+from remanence.networks._initialization import (
+    PYTORCH,
+    XAVIER,
+    check_initialization,
+    initialize_cell,
+)
 
 State = Float[Array, " state"]
 Features = Float[Array, " features"]
@@ -129,11 +136,17 @@ class Network(eqx.Module):
 
 
 def make_policy(
-    architecture: Architecture, observation_size: int, num_actions: int, *, key: Key
+    architecture: Architecture,
+    observation_size: int,
+    num_actions: int,
+    *,
+    key: Key,
+    initialization: str = XAVIER,
 ) -> Network:
     """A policy network: one logit for each action, nearly equal at the start.
 
-    Dense layers start orthogonal, as CleanRL's do (Huang et al. 2022), with zero biases.
+    `initialization` is one of `INITIALIZATIONS`, which tells what each is. By default dense layers
+    start orthogonal, as CleanRL's do (Huang et al. 2022), with zero biases.
 
     >>> from remanence import networks
     >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
@@ -142,10 +155,18 @@ def make_policy(
     >>> logits.shape, bool(abs(logits[0] - logits[1]) < 0.1)
     ((2,), True)
     """
-    return _make_network(architecture, observation_size, num_actions, POLICY_GAIN, key)
+    return _make_network(
+        architecture, observation_size, num_actions, POLICY_GAIN, key, initialization
+    )
 
 
-def make_value(architecture: Architecture, observation_size: int, *, key: Key) -> Network:
+def make_value(
+    architecture: Architecture,
+    observation_size: int,
+    *,
+    key: Key,
+    initialization: str = XAVIER,
+) -> Network:
     """A value network, which shares nothing with the policy; its output is one number, (1,).
 
     >>> from remanence import networks
@@ -154,7 +175,7 @@ def make_value(architecture: Architecture, observation_size: int, *, key: Key) -
     >>> value.step(jnp.ones(1), value.initial_state())[0].shape
     (1,)
     """
-    return _make_network(architecture, observation_size, 1, VALUE_GAIN, key)
+    return _make_network(architecture, observation_size, 1, VALUE_GAIN, key, initialization)
 
 
 def _make_network(
@@ -163,24 +184,28 @@ def _make_network(
     output_size: int,
     output_gain: float,
     key: Key,
+    initialization: str,
 ) -> Network:
-    """Dense layers start orthogonal, as CleanRL's do (Huang et al. 2022), with zero biases."""
-    encoder = _make_dense(derive_key(key, "encoder"), (observation_size, *architecture.encoder))
-    encoded_size = architecture.encoder[-1] if architecture.encoder else observation_size
-    cell = _make_recurrent(derive_key(key, "cell"), architecture, encoded_size)
+    check_initialization(initialization)
+    make_linear = _make_uniform_linear if initialization == PYTORCH else _make_linear
+    encoder_sizes = (observation_size, *architecture.encoder)
+    encoder = _make_dense(derive_key(key, "encoder"), encoder_sizes, make_linear)
+    encoded_size = encoder_sizes[-1]
+    cell_key = derive_key(key, "cell")
+    cell = _make_recurrent(cell_key, architecture, encoded_size)
+    cell = initialize_cell(cell, initialization, derive_key(cell_key, initialization))
     if architecture.skip and encoded_size != cell.output_size:
         raise InvalidOptionError(
             "encoder",
             list(architecture.encoder),
             f"with skip, its last size must be that of the cell's output, {cell.output_size}",
         )
-    head = _make_dense(derive_key(key, "head"), (cell.output_size, *architecture.head))
-    head_size = architecture.head[-1] if architecture.head else cell.output_size
+    head_sizes = (cell.output_size, *architecture.head)
     return Network(
         encoder=encoder,
         cell=cell,
-        head=head,
-        output=_make_linear(derive_key(key, "output"), head_size, output_size, output_gain),
+        head=_make_dense(derive_key(key, "head"), head_sizes, make_linear),
+        output=make_linear(derive_key(key, "output"), head_sizes[-1], output_size, output_gain),
         skip=architecture.skip,
         dropout=architecture.dropout,
     )
@@ -207,9 +232,11 @@ def _make_recurrent(key: Key, architecture: Architecture, input_size: int) -> Ab
     return cells[0] if len(cells) == 1 else Stack(cells)
 
 
-def _make_dense(key: Key, sizes: tuple[int, ...]) -> tuple[eqx.nn.Linear, ...]:
+def _make_dense(
+    key: Key, sizes: tuple[int, ...], make_linear: Callable[..., eqx.nn.Linear]
+) -> tuple[eqx.nn.Linear, ...]:
     return tuple(
-        _make_linear(derive_key(key, f"layer {number}"), *pair, gain=math.sqrt(2))
+        make_linear(derive_key(key, f"layer {number}"), *pair, gain=math.sqrt(2))
         for number, pair in enumerate(itertools.pairwise(sizes))
     )
 
@@ -220,3 +247,9 @@ def _make_linear(key: Key, input_size: int, output_size: int, gain: float) -> eq
     return eqx.tree_at(
         lambda linear: (linear.weight, linear.bias), layer, (weight, jnp.zeros(output_size))
     )
+
+
+def _make_uniform_linear(key: Key, input_size: int, output_size: int, gain: float) -> eqx.nn.Linear:
+    """Equinox's own start is PyTorch's, in which gains have no part."""
+    del gain
+    return eqx.nn.Linear(input_size, output_size, key=key)

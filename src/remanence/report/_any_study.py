@@ -15,7 +15,7 @@ from remanence.figures import (
     draw_learning,
     keep_rows,
 )
-from remanence.report._claims import Finding, say_count, say_number
+from remanence.report._claims import Finding, say_number, say_plain_count
 from remanence.report._common_tables import derive_common_tables
 from remanence.report._experiment import Experiment
 from remanence.report._records import Records
@@ -106,7 +106,7 @@ def _say_reach(tables: Tables) -> str:
         return ""
     sizes = outcomes[growth["name"].item()]
     furthest = keep_rows(outcomes, sizes == sizes.max())
-    solved = say_count(furthest, "outcome", "solved")
+    solved = say_plain_count(furthest, "outcome", "solved")
     # Without its unit, which is in brackets.
     label = growth["label"].item().partition(" (")[0]
     return (

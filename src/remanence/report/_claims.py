@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows
+from remanence.report._intervals import say_share
 
 AGREES, DISAGREES, UNTESTED = "agrees", "disagrees", "not tested at this size"
 VERDICTS = (AGREES, DISAGREES, UNTESTED)
@@ -18,24 +19,38 @@ FEWEST_MODELS = 5
 FEWEST_COUNTED = 30
 UNDECIDED = "undecided"
 CHANCE = 0.05
+# A verdict that fewer of the studies drawn from the models of this one come to is not sure.
+SURE = 0.95
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """What we found, in words, and whether it agrees; None where there is too little to tell.
 
-    `trained_less` says that some of the models were trained for less than those of the claim.
+    `trained_less` says that some of the models were trained for less than those of the claim,
+    `num_models` is the size of the smallest group that the finding rests on. `sureness` says how
+    far the verdict can be told from its opposite with so many models (`weigh_findings`), NaN where
+    nobody has asked.
 
     >>> from remanence import report
     >>> report.Finding("57 of 90", agrees=True).verdict
     'agrees'
     >>> report.Finding("1 of 2", agrees=None).verdict
     'not tested at this size'
+    >>> report.Finding("5 of 8", agrees=True, sureness=0.7).sure
+    False
     """
 
     ours: str
     agrees: bool | None
     trained_less: bool = False
+    num_models: int = 0
+    sureness: float = float("nan")
+
+    @property
+    def sure(self) -> bool:
+        """Whether there are enough models to tell the verdict from its opposite."""
+        return not self.sureness < SURE
 
     @property
     def verdict(self) -> str:
@@ -51,7 +66,9 @@ class Claim:
     """A sentence, the rule by which ours is said to agree, its judge, and where it stands.
 
     A claim about `how_many` models learn something cannot be tested on trainings that were cut
-    short; one about what models do that have learned can.
+    short; one about what models do that have learned can. `overturned` is the verdict, if any, that
+    a single model more could turn into its opposite: that a claim about all models agrees, or that
+    one about some does not. `brief` says it in a few words, for tables of many claims.
 
     >>> from remanence import report
     >>> claim = report.Claim(
@@ -69,6 +86,8 @@ class Claim:
     judge: Judge
     place: str
     how_many: bool = False
+    overturned: str = ""
+    brief: str = ""
 
 
 def judge_claims(claims: Mapping[str, Claim], tables: Tables) -> dict[str, Finding]:
@@ -81,7 +100,7 @@ def judge_claims(claims: Mapping[str, Claim], tables: Tables) -> dict[str, Findi
     ...     return report.conclude(report.say_count(models, "stability", "bistable"), most, models)
     >>> claims = {"most": report.Claim("Most are bistable.", "more than half are", judge, "")}
     >>> report.judge_claims(claims, {"agents": {"stability": np.array(["bistable"] * 6)}})
-    {'most': Finding(ours='6 of 6', agrees=True, trained_less=False)}
+    {'most': Finding(ours='6 of 6 [61–100%]', agrees=True, trained_less=False, num_models=6, ...)}
     >>> report.judge_claims(claims, {})["most"].ours
     "could not be judged: KeyError: 'agents'"
     """
@@ -123,7 +142,7 @@ def conclude(
     if trained_less:
         ours = f"{ours} ({', '.join(trained_less)})"
     enough = agrees is not None and min(sizes) >= fewest
-    return Finding(ours, bool(agrees) if enough else None, bool(trained_less))
+    return Finding(ours, bool(agrees) if enough else None, bool(trained_less), min(sizes))
 
 
 def keep_known(models: Columns, name: str) -> Columns:
@@ -161,11 +180,22 @@ def share(models: Columns, name: str, value: object = True) -> float:
 
 
 def say_count(models: Columns, name: str, value: object = True) -> str:
-    """Such as "57 of 90".
+    """How many models have that value, with the interval of their share.
 
     >>> from remanence import report
     >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
     >>> report.say_count(models, "stability", "bistable")
+    '2 of 4 [15–85%]'
+    """
+    return say_share(models[name] == value)
+
+
+def say_plain_count(models: Columns, name: str, value: object = True) -> str:
+    """The same without an interval, for summaries.
+
+    >>> from remanence import report
+    >>> models = {"stability": np.array(["bistable", "bistable", "monostable", ""])}
+    >>> report.say_plain_count(models, "stability", "bistable")
     '2 of 4'
     """
     return f"{count(models, name, value)} of {count_rows(models)}"

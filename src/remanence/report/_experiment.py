@@ -26,9 +26,11 @@ class Experiment:
     are for the top of the page. `profiles` is a folder of files NAME-PROFILE.toml. Figures and
     claims read the tables that `derive_tables` makes of a study's records; they are shown in their
     order, the first figure at the top. `summarize` says in up to five sentences what came out.
-    `looks` names models and trainings for people. Where studies of one experiment may be about
-    different tasks, `qualify` says in a few words which one the tables are of, for the title; and
-    `check` raises before anything is trained if a study's runs could not be on one page.
+    `looks` names models and trainings for people. `judged_greedily` says that claims are about
+    agents that take their best action, so that those that sample are another arm. Where studies of
+    one experiment may be about different tasks, `qualify` says in a few words which one the tables
+    are of, for the title; and `check` raises before anything is trained if a study's runs could not
+    be on one page.
 
     >>> from pathlib import Path
     >>> from remanence import report
@@ -58,6 +60,7 @@ class Experiment:
     looks: Looks = dataclasses.field(default_factory=Looks)
     qualify: Callable[[Tables], str] = lambda tables: ""
     check: Callable[[Study], None] = lambda study: None
+    judged_greedily: bool = False
 
     def entitle(self, tables: Tables) -> str:
         """The title of a page about a study.

@@ -15,6 +15,7 @@ from remanence.report._certificates import describe_certificate
 from remanence.report._claims import (
     FEWEST_COUNTED,
     FEWEST_MODELS,
+    SURE,
     VERDICTS,
     Claim,
     Finding,
@@ -22,8 +23,11 @@ from remanence.report._claims import (
 )
 from remanence.report._common_tables import derive_common_tables, list_rows
 from remanence.report._experiment import LONGEST_SUMMARY, Experiment, find_experiment
+from remanence.report._matrix import FIGURE, Arm, judge_arms, list_matrix, tabulate_verdicts
 from remanence.report._pictures import Picture, draw_pictures
 from remanence.report._records import Records, read_records
+from remanence.report._resampling import NUM_STUDIES, weigh_findings
+from remanence.report._rules import describe_rules, say_rules
 from remanence.store import write_text
 from remanence.study import JobStatus, RunEntry
 
@@ -32,7 +36,8 @@ from remanence.study import JobStatus, RunEntry
 class WrittenReport:
     """Where a report was written, what it found on each claim, and what the study lacks.
 
-    `summary` is what the page opens with.
+    `summary` is what the page opens with, `rules` says by which rules claims were judged, `arms`
+    are those of a study that has variants, each judged by itself.
 
     >>> from pathlib import Path
     >>> from remanence import report
@@ -45,6 +50,8 @@ class WrittenReport:
     findings: Mapping[str, Finding]
     problems: tuple[str, ...]
     summary: tuple[str, ...] = ()
+    rules: str = ""
+    arms: tuple[Arm, ...] = ()
 
     def count_verdicts(self) -> dict[str, int]:
         """How many claims there are of each verdict."""
@@ -54,6 +61,8 @@ class WrittenReport:
 
 def write_report(study: str | Path, out: str | Path | None = None) -> WrittenReport:
     """Write STUDY/report.html, or `out`; beside it its figures and, as Markdown, its claims.
+
+    Of a study with variants there is the matrix of claims and variants too, in choices.md.
 
     >>> from remanence import report
     >>> written = report.write_report("examples/agents/mingru", "mingru.html")
@@ -68,27 +77,48 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     tables = experiment.derive_tables(records)
     path = study / "report.html" if out is None else Path(out)
     pictures = list(draw_pictures(experiment.figures, tables, path.parent / "figures"))
-    failed = [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
     findings = judge_claims(experiment.claims, tables)
+    findings = weigh_findings(experiment.claims, tables, findings)
+    arms = judge_arms(experiment, records, findings)
+    if arms:
+        tables = {**tables, "verdicts": tabulate_verdicts(experiment.claims, arms)}
+        pictures += draw_pictures({"choices": FIGURE}, tables, path.parent / "figures")
+    failed = [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
     summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
     problems = [problem for arm in records.arms for problem in arm.problems]
-    report = WrittenReport(path, findings, (*problems, *failed), summary)
+    rules = say_rules(records.description, describe_rules(experiment.claims))
+    report = WrittenReport(path, findings, (*problems, *failed), summary, rules, tuple(arms))
     title = experiment.entitle(tables)
     write_text(path, _render(experiment, title, records, report, pictures))
     if findings:
-        write_text(path.parent / "claims.md", list_claims(experiment.claims, findings))
+        write_text(path.parent / "claims.md", list_claims(experiment.claims, findings, rules))
+    if arms:
+        write_text(path.parent / "choices.md", list_matrix(experiment.claims, arms))
     return report
 
 
-def list_claims(claims: Mapping[str, Claim], findings: Mapping[str, Finding]) -> str:
-    """Claims beside what we found, as a table in Markdown."""
-    rows = [("the paper", "agrees if", "ours", "verdict"), ("---",) * 4]
+def list_claims(
+    claims: Mapping[str, Claim], findings: Mapping[str, Finding], rules: str = ""
+) -> str:
+    """Claims beside what we found, as a table in Markdown, and below by which rules."""
+    rows = [("the paper", "agrees if", "ours", "how sure", "verdict"), ("---",) * 5]
     for name, finding in findings.items():
         claim = claims[name]
         said = f"{claim.sentence} ({claim.place})"
-        rows.append((said, claim.rule, finding.ours, f"**{finding.verdict}**"))
+        found = (finding.ours, _say_sureness(finding), f"**{finding.verdict}**")
+        rows.append((said, claim.rule, *found))
     cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    table = "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    return f"{table}\n{rules}\n" if rules else table
+
+
+def _say_sureness(finding: Finding) -> str:
+    """How sure a verdict is; nothing where there is none, or nobody has asked."""
+    if finding.agrees is None or np.isnan(finding.sureness):
+        return "–"
+    # Not rounded up to what would be sure.
+    share = f"{int(100 * finding.sureness)}%"
+    return share if finding.sure else f"{share}: too few models to tell"
 
 
 def _render(
@@ -121,7 +151,12 @@ def _render(
         claims=_group_claims(experiment.claims, report.findings),
         verdicts=report.count_verdicts(),
         fewest=(FEWEST_MODELS, FEWEST_COUNTED),
-        pictures=pictures,
+        sure=(NUM_STUDIES, SURE),
+        say_sureness=_say_sureness,
+        rules=report.rules,
+        arms=report.arms,
+        pictures=[it for it in pictures if it.title != FIGURE.title],
+        matrix=[it for it in pictures if it.title == FIGURE.title],
         certificates=[(job, _certify(certificates, agents, job["id"])) for job in jobs],
         has_certificates=bool(certificates),
         variants=list(records.variants),

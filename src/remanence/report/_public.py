@@ -8,6 +8,7 @@ from remanence.report._claims import CHANCE as CHANCE
 from remanence.report._claims import DISAGREES as DISAGREES
 from remanence.report._claims import FEWEST_COUNTED as FEWEST_COUNTED
 from remanence.report._claims import FEWEST_MODELS as FEWEST_MODELS
+from remanence.report._claims import SURE as SURE
 from remanence.report._claims import UNTESTED as UNTESTED
 from remanence.report._claims import VERDICTS as VERDICTS
 from remanence.report._claims import Claim as Claim
@@ -22,6 +23,7 @@ from remanence.report._claims import judge_claims as judge_claims
 from remanence.report._claims import keep_known as keep_known
 from remanence.report._claims import say_count as say_count
 from remanence.report._claims import say_number as say_number
+from remanence.report._claims import say_plain_count as say_plain_count
 from remanence.report._claims import share as share
 from remanence.report._common_tables import AGENT_COLUMNS as AGENT_COLUMNS
 from remanence.report._common_tables import derive_common_tables as derive_common_tables
@@ -30,8 +32,15 @@ from remanence.report._common_tables import list_rows as list_rows
 from remanence.report._common_tables import stack_rows as stack_rows
 from remanence.report._experiment import Experiment as Experiment
 from remanence.report._experiment import find_experiment as find_experiment
+from remanence.report._intervals import find_mean_interval as find_mean_interval
+from remanence.report._intervals import find_share_interval as find_share_interval
+from remanence.report._intervals import say_mean as say_mean
+from remanence.report._intervals import say_share as say_share
+from remanence.report._matrix import Arm as Arm
 from remanence.report._page import WrittenReport as WrittenReport
 from remanence.report._page import write_report as write_report
 from remanence.report._records import IDENTITY as IDENTITY
 from remanence.report._records import Records as Records
 from remanence.report._records import read_records as read_records
+from remanence.report._resampling import weigh_findings as weigh_findings
+from remanence.report._rules import describe_rules as describe_rules

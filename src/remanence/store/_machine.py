@@ -28,27 +28,33 @@ def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
     }
 
 
-def find_commit() -> str:
+def find_commit(*files: Path) -> str:
     """The commit of the checkout that this code runs from, marked if it was changed since.
 
-    Empty where there is no checkout, or git: there the version says it all.
+    Of some files, the last commit that changed one of them. Empty where there is no checkout, or
+    git: there the version says it all.
 
     >>> from remanence import store
     >>> store.find_commit()  # such as '0123456789ab-dirty'
     '...'
     """
+    folder = files[0].parent if files else Path(__file__).parent
+    names = [str(file.absolute()) for file in files] or [Path(__file__).name]
     # A virtual environment may be inside of somebody else's checkout.
-    tracked = _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
-    commit = "--always", "--dirty", "--abbrev=12", "--exclude=*"
-    return _ask_git("describe", *commit) if tracked else ""
+    if not _ask_git(folder, "ls-files", "--error-unmatch", *names):
+        return ""
+    if not files:
+        commit = "--always", "--dirty", "--abbrev=12", "--exclude=*"
+        return _ask_git(folder, "describe", *commit)
+    commit = _ask_git(folder, "log", "-1", "--format=%h", "--abbrev=12", "--", *names)
+    changed = _ask_git(folder, "status", "--porcelain", "--", *names)
+    return f"{commit}-dirty" if changed else commit
 
 
-def _ask_git(*arguments: str) -> str:
+def _ask_git(folder: Path, *arguments: str) -> str:
     command = ["git", *arguments]
     try:
-        done = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout.strip()

@@ -8,7 +8,7 @@ cancelled            there if nobody is to go on with it, until the study is run
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +68,20 @@ class StudyDirectory:
             shown = repr(self.path.as_posix())
             raise StoreError(shown, "its name is not UTF-8", "choose another one") from error
 
-    def begin(self, study: Study, command: Sequence[str] | None = None) -> Study:
-        """Write the plan of a held directory, and return it.
+    def begin(
+        self,
+        study: Study,
+        command: Sequence[str] | None = None,
+        rules: Mapping[str, str] | None = None,
+    ) -> Study:
+        """Write the plan of a held directory, and return it; and by which rules it is judged.
 
         One that is there must be the same but for its note and for how its seeds are split into
         jobs, which stays as it was begun. Where the software has changed since, that is written
         down.
         """
         now = {**describe_process(command), "commit": find_commit(), "machine": describe_machine()}
+        now |= {"rules": dict(rules)} if rules else {}
         _remove_parts(self._description)
         if not self._description.exists():
             self._refuse_leftovers()

@@ -116,7 +116,7 @@ def _describe(job: Job) -> dict[str, Any]:
     return {
         "environment": envs.describe(*job.make_environment()),
         "architecture": json.loads(job.make_architecture().to_json()),
-        "config": dataclasses.asdict(job.make_config()),
+        "config": job.make_config().to_json(),
         "seeds": list(job.seeds),
     }
 
@@ -173,7 +173,8 @@ def _find_foreign_rows(
             return f"it is of another training: {name} is {_list(found)}"
     growth = job.make_environment()[0].growth
     axis = growth.name if growth else ""
-    if axis in columns and set(columns[axis].tolist()) != set(job.lengths):
+    lengths = job.list_lengths(sampled=table.startswith("sampled_"))
+    if axis in columns and set(columns[axis].tolist()) != set(lengths):
         return "its lengths are not those of the plan"
     told = records.read_weights(table)
     if told is not None and told != weights:

@@ -25,11 +25,11 @@ DEFAULT_STAGES = ("evaluate", "stability", "certify")
 class Job:
     """One training of several seeds, and what is then asked of its agents.
 
-    `lengths` are the values of what grows that they are evaluated at, `stages` what is asked of
-    them, in this order. `budget` is the number of steps that a certificate may take, `changes` are
-    options of the environment, the network, the cell and PPO that differ from the preset's, as
-    `Preset.set_up` takes them. `variant` names the arm of the study that they make, beside the main
-    one, whose name is empty.
+    `lengths` are the values of what grows that they are evaluated at, `sampled_lengths` those with
+    sampled actions, if not all of them; `stages` is what is asked of them, in this order. `budget`
+    is the number of steps that a certificate may take, `changes` are options of the environment,
+    the network, the cell and PPO that differ from the preset's, as `Preset.set_up` takes them.
+    `variant` names the arm of the study that they make, beside the main one, whose name is empty.
 
     >>> from remanence import study
     >>> job = study.Job(
@@ -49,6 +49,8 @@ class Job:
     ((1, 5), 'gru', 0.9)
     >>> job.list_changes()
     {'discount': 0.9, 'num_mazes': (1, 5), 'num_iterations': 100}
+    >>> job.list_lengths(sampled=True)
+    (2, 100)
     >>> job.to_json()["stages"]
     ['evaluate', 'stability']
     """
@@ -64,6 +66,7 @@ class Job:
     changes: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
     stages: Sequence[str] = DEFAULT_STAGES
     variant: str = ""
+    sampled_lengths: Sequence[int] = ()
 
     def __post_init__(self):
         check_variant(self.variant)
@@ -73,6 +76,9 @@ class Job:
         for option, ends in (("seeds", (0, LARGEST_SEED)), ("lengths", (1, LONGEST))):
             _check_numbers(option, getattr(self, option), *ends)
             object.__setattr__(self, option, tuple(getattr(self, option)))
+        if self.sampled_lengths:
+            _check_numbers("sampled_lengths", self.sampled_lengths, 1, LONGEST)
+        object.__setattr__(self, "sampled_lengths", tuple(self.sampled_lengths))
         check_whole("num_iterations", self.num_iterations, 1)
         check_whole("budget", self.budget, 1, LONGEST)
         changes = self.changes
@@ -102,6 +108,10 @@ class Job:
     def arm(self) -> tuple[str, str, str, str]:
         """What its agents are counted with: preset, network, cell and variant."""
         return self.preset, self.network, self.cell, self.variant
+
+    def list_lengths(self, sampled: bool = False) -> Sequence[int]:
+        """The values of what grows at which agents act greedily, or sample."""
+        return (sampled and self.sampled_lengths) or self.lengths
 
     def list_changes(self) -> dict[str, Any]:
         """All that differs from the preset, its number of iterations included."""
@@ -134,6 +144,7 @@ class Job:
         return fields | {
             "seeds": list(self.seeds),
             "lengths": list(self.lengths),
+            "sampled_lengths": list(self.sampled_lengths),
             "changes": {name: _thaw(value) for name, value in dict(self.changes).items()},
             "stages": list(self.stages),
         }

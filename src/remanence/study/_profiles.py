@@ -15,15 +15,19 @@ from remanence.evaluation import LONGEST
 from remanence.study._names import name_job
 from remanence.study._plan import DEFAULT_STAGES, Job, Study
 from remanence.study._slurm_options import SlurmOptions
-from remanence.study._stages import stages
+from remanence.study._stages import stages as known_stages
+from remanence.study._variants import read_variants
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 Made = TypeVar("Made")
 
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
-_LISTS = ("seeds", "lengths")
-_STUDY_KEYS = ("name", "profile", "note", "lengths", "stages", "trainings", "slurm")
+_LISTS = ("seeds", "lengths", "sampled_lengths")
+_STUDY_KEYS = (
+    *("name", "profile", "note", "lengths", "sampled_lengths", "stages", "trainings", "variants"),
+    "slurm",
+)
 _TRAINING_KEYS = (
     "presets",
     "network",
@@ -32,6 +36,7 @@ _TRAINING_KEYS = (
     "seeds_per_job",
     "num_iterations",
     "lengths",
+    "sampled_lengths",
     "budget",
     "changes",
     "variant",
@@ -130,30 +135,44 @@ def _make_options(found: Mapping[str, Any]) -> SlurmOptions:
 
 
 def _make_study(found: Mapping[str, Any]) -> Study:
-    _check_keys("a study", found, _STUDY_KEYS, optional=("note", "stages", "slurm"))
+    needed = ("name", "profile", "lengths", "trainings")
+    optional = tuple(key for key in _STUDY_KEYS if key not in needed)
+    _check_keys("a study", found, _STUDY_KEYS, optional)
     _make_options(found)  # a mistake is told before somebody takes the study to a cluster
-    lengths = _read_lengths(found["lengths"])
-    asked = found.get("stages")
-    jobs = [job for training in found["trainings"] for job in _list_jobs(training, lengths, asked)]
+    shared = {key: found[key] for key in ("lengths", "sampled_lengths", "stages") if key in found}
+    arms = read_variants(found.get("variants", {}))
+    jobs = [
+        job
+        for training in found["trainings"]
+        for arm in _list_arms(training, arms)
+        for job in _list_jobs({**shared, **arm})
+    ]
     study = Study(found["name"], found["profile"], found.get("note", ""), jobs)
     study.check()
     return study
 
 
-def _list_jobs(
-    training: Mapping[str, Any], lengths: Sequence[int], asked: Sequence[str] | None
-) -> Iterator[Job]:
+def _list_arms(
+    training: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """A training in all arms of its study; one that names its variant, in that alone."""
     needed = ("presets", "cells", "seeds", "num_iterations")
     optional = tuple(key for key in _TRAINING_KEYS if key not in needed)
     _check_keys("a training", training, _TRAINING_KEYS, optional)
+    yield training
+    for variant, changes in arms.items() if "variant" not in training else ():
+        changed = {**training.get("changes", {}), **changes}
+        yield {**training, "variant": variant, "changes": changed}
+
+
+def _list_jobs(training: Mapping[str, Any]) -> Iterator[Job]:
     seeds = _read_seeds(training["seeds"])
     size = training.get("seeds_per_job", max(1, len(seeds)))
     check_whole("seeds_per_job", size, 1)
-    lengths = _read_lengths(training["lengths"]) if "lengths" in training else lengths
-    variant = training.get("variant", "")
+    variant, stages = training.get("variant", ""), training.get("stages")
+    lengths, sampled = (_read_lengths(training.get(f"{it}lengths", [])) for it in ("", "sampled_"))
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
-        chosen = training.get("stages", asked)
         for cell in training["cells"]:
             for start in range(0, max(1, len(seeds)), size):
                 batch = seeds[start : start + size]
@@ -166,16 +185,17 @@ def _list_jobs(
                     seeds=batch,
                     num_iterations=training["num_iterations"],
                     lengths=lengths,
+                    sampled_lengths=sampled,
                     budget=training.get("budget", BUDGET),
                     changes=_read_changes(training.get("changes", {})),
-                    stages=_choose_stages(preset) if chosen is None else chosen,
+                    stages=_choose_stages(preset) if stages is None else stages,
                     variant=variant,
                 )
 
 
 def _choose_stages(preset: str) -> list[str]:
     environment, _ = get_preset(preset).make_environment()
-    return [name for name in DEFAULT_STAGES if stages[name].supports(environment)]
+    return [name for name in DEFAULT_STAGES if known_stages[name].supports(environment)]
 
 
 def _read_seeds(given: Any) -> list[int]:
@@ -254,6 +274,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "presets": (_lists_names, "give a list of names"),
     "cells": (_lists_names, "give a list of names"),
     "trainings": (_is_list, "give a list"),
+    "variants": (_is_table, "give a table of variants, such as ends = { time_limit_ends = true }"),
     "changes": (_is_table, "give a table of options, such as { discount = 0.9, length = [1, 5] }"),
     "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
 }

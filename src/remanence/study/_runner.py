@@ -5,7 +5,7 @@ import queue
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ def run_study(
     *,
     open_executor: OpenExecutor = open_workers,
     command: Sequence[str] | None = None,
+    rules: Mapping[str, str] | None = None,
     on_change: Callable[[StudyStatus], Any] = lambda status: None,
 ) -> StudyStatus:
     """Run what is left of a study in a directory, and return how it stands then.
@@ -49,7 +50,8 @@ def run_study(
     `open_executor` opens a `concurrent.futures.Executor`, in any of its makes, as a context
     manager; one that breaks, because a worker was killed, is opened anew, and what was under way is
     tried again. A job that fails does not stop the others. `command` is the command line that the
-    study is begun by, if any; `on_change` is told again and again how far the study is.
+    study is begun by, if any, and `rules` say what its claims will be judged by; `on_change` is
+    told again and again how far the study is.
 
     >>> import shutil
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -71,7 +73,7 @@ def run_study(
     [(2, 'solved'), (100, 'random')]
     >>> training.presets.unregister("recall")
     """
-    with take_up(path, study, command) as (directory, left, hold):
+    with take_up(path, study, command, rules) as (directory, left, hold):
         looks = _Looks(directory, hold, on_change)
         batches = [left] if left else []
         deaths: Counter[str] = Counter()
@@ -93,14 +95,17 @@ def run_study(
 
 @contextlib.contextmanager
 def take_up(
-    path: str | Path, study: Study, command: Sequence[str] | None
+    path: str | Path,
+    study: Study,
+    command: Sequence[str] | None,
+    rules: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[StudyDirectory, list[Job], Hold]]:
     """Hold the directory of a study, in which it is begun or gone on with; and what is left."""
     study.check()
     # Workers may be elsewhere, where a relative path would lead elsewhere.
     directory = StudyDirectory(Path(path).absolute())
     with hold_directory(directory.path) as hold:
-        study = directory.begin(study, command)
+        study = directory.begin(study, command, rules)
         directory.set_cancelled(False)
         left = [job for job in study.jobs if not _is_done(directory, job)]
         for job in left:

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -84,6 +84,7 @@ def submit_study(
     options: SlurmOptions,
     *,
     command: Sequence[str] | None = None,
+    rules: Mapping[str, str] | None = None,
 ) -> int:
     """Submit what is left of a study, and return how many of its jobs are in the queue then.
 
@@ -107,7 +108,7 @@ def submit_study(
     0
     >>> training.presets.unregister("recall")
     """
-    with take_up(path, study, command) as (directory, left, _):
+    with take_up(path, study, command, rules) as (directory, left, _):
         if not left:
             return 0
         executor = ClusterExecutor(directory, open_queue(directory, options), most=len(left))

@@ -220,7 +220,7 @@ register_stage(
         "evaluating with sampled actions",
         ("sampled_evaluations", "sampled_outcomes"),
         lambda group, job, on_agent: evaluate_agents(
-            group, job.lengths, sampled=True, on_agent=on_agent
+            group, job.list_lengths(sampled=True), sampled=True, on_agent=on_agent
         ),
         optional_tables=("sampled_decisions",),
     ),

@@ -8,10 +8,14 @@ from typing import Any
 from remanence._numbers import check_whole
 from remanence._registry import check_options
 from remanence.errors import InvalidOptionError
+from remanence.networks import check_initialization
 
 MOST_STEPS = 2**31 - 1
 # The order of all minibatches of an iteration is drawn at once.
 MOST_EPOCHS = 10_000
+# What earlier versions did not have is told only where it is not what they did: the description of
+# a training is the same in all versions.
+_NEWER = ("time_limit_ends", "initialization")
 
 
 def _check_kind(option: str, value: Any, default: Any) -> None:
@@ -19,6 +23,8 @@ def _check_kind(option: str, value: Any, default: Any) -> None:
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InvalidOptionError(option, value, "use true or false")
+    elif option == "initialization":
+        check_initialization(value)
     elif isinstance(default, int):
         check_whole(option, value, 1, 2**31 - 1)
     elif not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
@@ -30,8 +36,14 @@ class PPOConfig:
     """Hyperparameters of recurrent PPO.
 
     A minibatch holds `num_envs / num_minibatches` whole sequences of `num_steps` steps. Not given
-    by the paper: Adam's epsilon, the value loss as half the mean squared error, and the
-    normalisation of advantages within each minibatch.
+    by the paper: Adam's epsilon, the value loss as half the mean squared error, and
+
+    - `normalize_advantages`, within each minibatch: true, as in CleanRL, on which the paper's code
+      is based;
+    - `time_limit_ends`, whether a time limit ends an episode for good: false, as it is no part of
+      the task (Pardo et al. 2018), so that the value of what would have followed counts. CleanRL
+      makes no difference between the two, which is true;
+    - `initialization`, how weights start: xavier, one of `networks.INITIALIZATIONS`.
 
     >>> from remanence import training
     >>> training.PPOConfig(num_envs=10, num_iterations=20).num_steps
@@ -59,6 +71,8 @@ class PPOConfig:
     max_kl: float = 0.2
     adam_epsilon: float = 1e-5
     normalize_advantages: bool = True
+    time_limit_ends: bool = False
+    initialization: str = "xavier"
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -88,6 +102,20 @@ class PPOConfig:
         for option in ("advantage_decay", "discount"):
             if getattr(self, option) > 1:
                 raise InvalidOptionError(option, getattr(self, option), "it cannot exceed 1")
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers by name, as the description of a run has them.
+
+        >>> from remanence import training
+        >>> training.PPOConfig(discount=0.9).to_json()["discount"]
+        0.9
+        """
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name not in _NEWER or value != usual[name]
+        }
 
 
 def change_config(config: PPOConfig, changes: Mapping[str, Any]) -> PPOConfig:

@@ -59,8 +59,12 @@ class Learner:
     def make_networks(self, key: Key) -> tuple[Network, Network]:
         """A fresh policy and a fresh value network."""
         size, num_actions = self.sizes
-        policy = make_policy(self.architecture, size, num_actions, key=derive_key(key, "policy"))
-        return policy, make_value(self.architecture, size, key=derive_key(key, "value"))
+        start = self.config.initialization
+        policy_key, value_key = derive_key(key, "policy"), derive_key(key, "value")
+        return (
+            make_policy(self.architecture, size, num_actions, key=policy_key, initialization=start),
+            make_value(self.architecture, size, key=value_key, initialization=start),
+        )
 
     @functools.cached_property
     def network_shapes(self) -> tuple[Any, Any]:
@@ -122,11 +126,14 @@ class Learner:
             derive_key(_derive_iteration_key(state), "rollout"),
         )
         values = evaluate_rollout(value, rollout, state.value_state)
+        over = rollout.terminated
+        if self.config.time_limit_ends:
+            over = over | rollout.truncated
         advantage = estimate_advantages(
             rollout.reward,
             values.value,
             values.next_value,
-            rollout.terminated,
+            over,
             rollout.truncated,
             self.config.discount,
             self.config.advantage_decay,

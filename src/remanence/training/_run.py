@@ -63,7 +63,7 @@ def describe_run(
         "what": {
             "environment": envs.describe(environment, params),
             "architecture": json.loads(learner.architecture.to_json()),
-            "config": dataclasses.asdict(learner.config),
+            "config": learner.config.to_json(),
             "seeds": list(seeds),
             "batching": batching,
             "backend": jax.default_backend(),

@@ -16,4 +16,6 @@ def test_committed_findings_are_found_again(tmp_path):
         said = f"| {claim.sentence} ({claim.place}) | {claim.rule} |"
         assert row.startswith(said)
         if name not in _learning.CLAIMS:
-            assert row == f"{said} {finding.ours} | **{finding.verdict}** |"
+            # How sure it is, takes a minute to find out.
+            assert row.startswith(f"{said} {finding.ours} | ")
+            assert row.endswith(f" | **{finding.verdict}** |")

@@ -25,4 +25,5 @@ def describe_experiment() -> Experiment:
         claims=CLAIMS,
         summarize=summarize,
         looks=LOOKS,
+        judged_greedily=True,
     )

@@ -15,7 +15,7 @@ from remanence.papers.multistability._judging import join_words, say_verdicts
 from remanence.papers.multistability._looks import MODELS, TRAININGS
 from remanence.papers.multistability.tmaze._lengths import YES
 from remanence.papers.multistability.tmaze._tables import LENGTH
-from remanence.report import Finding, count, keep_known, say_count
+from remanence.report import Finding, count, keep_known, say_plain_count
 
 _RESTS = {"bistable": "with two states to rest in", "monostable": "with only one"}
 
@@ -49,7 +49,7 @@ def _say_probe(models: Columns) -> str:
     """Of those whose stability is known, how many of each kind solve length 100."""
     known = keep_known(keep_known(models, "stability"), "outcome")
     parts = [
-        f"{say_count(group, 'outcome', 'solved')} whose memory is {kind} ({_RESTS[kind]})"
+        f"{say_plain_count(group, 'outcome', 'solved')} whose memory is {kind} ({_RESTS[kind]})"
         for kind in STABILITY
         if count_rows(group := select_rows(known, stability=kind))
     ]
@@ -62,7 +62,7 @@ def _say_lasting(models: Columns, stability: str) -> str:
     """How many of a kind are certified for every length, by training."""
     known = keep_known(select_rows(models, stability=stability), "lasting")
     parts = [
-        f"{say_count(group, 'lasting', YES)} {_name_training(preset)}"
+        f"{say_plain_count(group, 'lasting', YES)} {_name_training(preset)}"
         for preset in order(known["preset"].tolist(), TRAININGS)
         if count_rows(group := select_rows(known, preset=preset))
     ]

@@ -17,9 +17,14 @@ from remanence.papers.multistability.lookup_tree.claims._models import (
     find_models,
     judge_by_sampling,
     say_means,
+)
+from remanence.report import (
+    CHANCE,
+    Claim,
+    Finding,
+    say_number,
     say_share,
 )
-from remanence.report import CHANCE, Claim, Finding, say_number
 
 PLACE = "The synergy between transient dynamics and multistability in THG"
 KINDS = {"hybrid": "hybrid", "mingru": "minGRU", "bmru": "BMRU"}
@@ -80,6 +85,7 @@ CLAIMS = {
         f"the mean return of hybrids is at most {LITTLE:g} lower than that of minGRUs on 10 mazes, "
         "and than that of BMRUs on 10,000",
         judge_by_sampling(judge_combines),
+        brief="The hybrid has the best of both",
         place=PLACE,
     ),
     "hybrid-outperforms": Claim(
@@ -87,6 +93,7 @@ CLAIMS = {
         f"on 10,000 mazes the mean return of hybrids is at least {MUCH:g} higher than that of "
         "minGRUs and than that of BMRUs, by more than chance (Mann and Whitney's test at 5%)",
         judge_by_sampling(judge_outperforms),
+        brief="The hybrid is far better on 10,000 mazes",
         place=PLACE,
     ),
     "hybrid-almost-optimal": Claim(
@@ -94,6 +101,7 @@ CLAIMS = {
         f"at least two hybrids have a return of {NEARLY_OPTIMAL:g} or more on 10, 100, 1,000 and "
         "10,000 mazes, where 19 in 20 decisions are right",
         judge_by_sampling(judge_almost_optimal),
+        brief="Some hybrids are nearly optimal throughout",
         place=PLACE,
     ),
     "synergy": Claim(
@@ -103,6 +111,7 @@ CLAIMS = {
         f"{NEARLY_OPTIMAL:g} or more on 10, 100, 1,000 and 10,000 mazes, by more than chance "
         "(Fisher's exact test at 5%)",
         judge_by_sampling(judge_synergy),
+        brief="Hybrids last more often than their parts",
         place=PLACE,
     ),
 }

@@ -5,7 +5,13 @@ import numpy as np
 from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
 from remanence.papers.multistability._judging import conclude
 from remanence.papers.multistability.lookup_tree.claims._models import LEARNED
-from remanence.report import Claim, Finding, say_number
+from remanence.report import (
+    AGREES,
+    Claim,
+    Finding,
+    say_number,
+    say_share,
+)
 
 PLACE = "THG on the LookupTreeMaze"
 
@@ -15,7 +21,7 @@ def judge_all_learn(tables: Tables) -> Finding:
     models = find_ends(tables)
     able = models["end"] >= LEARNED
     lowest = f"lowest: {say_number(models['end'].min())}" if count_rows(models) else ""
-    ours = f"{np.count_nonzero(able)} of {len(able)} end their training with {LEARNED:g} or more"
+    ours = f"{say_share(able)} end their training with {LEARNED:g} or more"
     return conclude(f"{ours} ({lowest})", able.all(), models)
 
 
@@ -39,6 +45,8 @@ CLAIMS = {
         f"every model's mean return in the last tenth of its training is {LEARNED:g} or more, a "
         "quarter of the way from a coin flip (1.95) to the best return (4)",
         judge_all_learn,
+        brief="All models learn the task",
+        overturned=AGREES,
         place=PLACE,
         how_many=True,
     ),

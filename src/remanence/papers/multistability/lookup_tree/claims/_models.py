@@ -6,6 +6,7 @@ agents lead to another verdict, the finding says so.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from remanence.report import (
     Judge,
     compare_counts,
     list_rows,
-    say_number,
+    say_mean,
     stack_rows,
 )
 
@@ -44,6 +45,7 @@ JudgeActing = Callable[[Tables, str], Finding]
 def judge_by_sampling(judge: JudgeActing) -> Judge:
     """Judge agents that sample; what greedy ones lead to is told where the verdict is another."""
 
+    @functools.wraps(judge, assigned=("__module__",))
     def judge_both(tables: Tables) -> Finding:
         found, greedy = (judge(tables, acting) for acting in (SAMPLED, GREEDY))
         if greedy.agrees is None or greedy.agrees == found.agrees:
@@ -124,11 +126,6 @@ def are_more(members: np.ndarray, others: np.ndarray) -> tuple[bool, float]:
 
 
 def say_means(models: Columns, *numbers: int) -> str:
-    """Such as "3.96, 2.10 on 10, 10,000 mazes"."""
-    means = ", ".join(say_number(average(models, f"return_{number}")) for number in numbers)
+    """Such as "3.96 [3.90–4.00], 2.10 [1.95–2.30] on 10, 10,000 mazes"."""
+    means = ", ".join(say_mean(models[f"return_{number}"]) for number in numbers)
     return f"{means} on {', '.join(f'{number:,}' for number in numbers)} mazes"
-
-
-def say_share(members: np.ndarray) -> str:
-    """Such as "57 of 90"."""
-    return f"{np.count_nonzero(members)} of {len(members)}"

@@ -20,9 +20,20 @@ from remanence.papers.multistability.lookup_tree.claims._models import (
     find_models,
     judge_by_sampling,
     say_means,
-    say_share,
 )
-from remanence.report import CHANCE, Claim, Finding, keep_known, say_count, say_number, share
+from remanence.report import (
+    AGREES,
+    CHANCE,
+    DISAGREES,
+    Claim,
+    Finding,
+    keep_known,
+    say_count,
+    say_mean,
+    say_number,
+    say_share,
+    share,
+)
 
 PLACE = "The synergy between transient dynamics and multistability in THG"
 
@@ -45,7 +56,7 @@ def judge_mingru_random(tables: Tables, acting: str) -> Finding:
     """Shares of right decisions of minGRUs on 10,000 mazes."""
     models = find_models(tables, acting, MANY, model="mingru")
     random = are_random(models, MANY)
-    right = say_number(average(models, f"share_right_{MANY}"), ".0%")
+    right = say_mean(models[f"share_right_{MANY}"], ".0%")
     ours = f"{say_share(random)} do ({right} of all decisions are right)"
     return conclude(ours, random.all(), models)
 
@@ -108,7 +119,7 @@ def judge_kinds(tables: Tables) -> Finding:
     ours = (
         f"{say_count(mingru, 'stability', 'monostable')} minGRUs are monostable, and "
         f"{say_count(bmru, 'stability', 'multistable')} BMRUs multistable (mean VAA "
-        f"{say_number(average(bmru, 'vaa'))})"
+        f"{say_mean(bmru['vaa'])})"
     )
     agrees = share(mingru, "stability", "monostable") == 1
     agrees = agrees and share(bmru, "stability", "multistable") == 1
@@ -121,6 +132,8 @@ CLAIMS = {
         "BMRU as an example of parallelizable bistable RNN without transient dynamics […]",
         "of all minGRUs the memories of all tables end in one state, and of no BMRU",
         judge_kinds,
+        brief="minGRU is monostable, BMRU multistable",
+        overturned=AGREES,
         place="Experiments",
     ),
     "mingru-better": Claim(
@@ -130,6 +143,7 @@ CLAIMS = {
         "of what lies between a coin flip and the best return, and by more than chance (Mann and "
         "Whitney's test at 5%)",
         judge_by_sampling(judge_mingru_better),
+        brief="minGRU is better up to 100 mazes",
         place=PLACE,
     ),
     "mingru-random": Claim(
@@ -138,12 +152,15 @@ CLAIMS = {
         "of every minGRU 45 to 55% of the decisions on 10,000 mazes are right, which is a return "
         "within 0.2 of 1.95 if no episode runs out of time",
         judge_by_sampling(judge_mingru_random),
+        brief="minGRU is random on 10,000 mazes",
+        overturned=AGREES,
         place=PLACE,
     ),
     "bmru-stable": Claim(
         "BMRU […] maintains a stable […] performance even for a large number of T-mazes […]",
         f"the mean return of BMRUs is at most {LITTLE:g} lower on 10,000 mazes than on 10",
         judge_by_sampling(judge_bmru_stable),
+        brief="BMRU stays as it is with more mazes",
         place=PLACE,
     ),
     "bmru-above": Claim(
@@ -151,6 +168,7 @@ CLAIMS = {
         f"the 95% interval of the mean return of BMRUs on 10,000 mazes lies above {COIN_FLIP:g}, "
         "that of a coin flip",
         judge_by_sampling(judge_bmru_above),
+        brief="BMRU is above chance on 10,000 mazes",
         place=PLACE,
     ),
     "bmru-subset": Claim(
@@ -158,6 +176,8 @@ CLAIMS = {
         f"at least one BMRU has a return of {NEARLY_OPTIMAL:g} or more on 10, 100, 1,000 and "
         "10,000 mazes, where 19 in 20 decisions are right: THG is to be optimal at every horizon",
         judge_by_sampling(judge_bmru_subset),
+        brief="Some BMRU is nearly optimal throughout",
+        overturned=DISAGREES,
         place=PLACE,
     ),
     "both-essential": Claim(
@@ -166,6 +186,7 @@ CLAIMS = {
         f"no minGRU (without multistability) has {NEARLY_OPTIMAL:g} or more on 10,000 mazes, and "
         "fewer than half of the BMRUs (without transients) have it on 10",
         judge_by_sampling(judge_both_essential),
+        brief="Neither transients nor multistability is enough",
         place=PLACE,
     ),
     "complementary": Claim(
@@ -174,6 +195,7 @@ CLAIMS = {
         "the mean return of minGRUs is higher than that of BMRUs on 10 mazes and lower on 10,000, "
         "each by more than chance (Mann and Whitney's test at 5%)",
         judge_by_sampling(judge_complementary),
+        brief="minGRU is better on few mazes, BMRU on many",
         place="Abstract",
     ),
 }

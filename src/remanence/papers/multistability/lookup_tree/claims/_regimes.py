@@ -17,13 +17,14 @@ from remanence.papers.multistability.lookup_tree.claims._models import (
     find_models,
     judge_by_sampling,
     keep_multistable,
-    say_share,
 )
 from remanence.report import (
+    AGREES,
     Claim,
     Finding,
     keep_known,
     say_count,
+    say_share,
     share,
 )
 
@@ -56,9 +57,9 @@ def judge_exploit(tables: Tables, acting: str) -> Finding:
     lasting = keep_rows(models, are_nearly_optimal(models, *NUMBERS))
     lasting = keep_rows(lasting, np.isfinite(lasting["vaa"]))
     ours = (
-        f"{count_rows(lasting)} of {count_rows(models)} nonlinear models have "
+        f"{say_share(are_nearly_optimal(models, *NUMBERS))} nonlinear models have "
         f"{NEARLY_OPTIMAL:g} or more up to {MANY:,} mazes, and "
-        f"{count_rows(keep_multistable(lasting))} of them a VAA of {MULTISTABLE:g} or more"
+        f"{say_share(lasting['vaa'] >= MULTISTABLE)} of them a VAA of {MULTISTABLE:g} or more"
     )
     agrees = count_rows(keep_multistable(lasting)) == count_rows(lasting)
     # If nobody lasts, nobody exploits anything; with a few, one cannot tell.
@@ -91,6 +92,8 @@ CLAIMS = {
         f"no monostable model, whatever its cell, has a return of {NEARLY_OPTIMAL:g} or more on "
         "10,000 mazes",
         judge_by_sampling(judge_necessary),
+        brief="No monostable model is good on 10,000 mazes",
+        overturned=AGREES,
         place="Abstract; similarly in the discussion",
     ),
     "transients-required": Claim(
@@ -99,6 +102,7 @@ CLAIMS = {
         f"than of BMRUs has a return of {NEARLY_OPTIMAL:g} or more on 10, 100, 1,000 and 10,000 "
         "mazes, by more than chance (Fisher's exact test at 5%)",
         judge_by_sampling(judge_transients),
+        brief="Multistable models need transients too",
         place="Abstract",
     ),
     "monostable-fail": Claim(
@@ -109,6 +113,8 @@ CLAIMS = {
         f"at least {MUCH:g} less on 10,000, a quarter of what lies between a coin flip and the "
         "best return (no SSM is trained)",
         judge_by_sampling(judge_fails),
+        brief="minGRU is monostable, and fails",
+        overturned=AGREES,
         place="Abstract",
     ),
     "exploit": Claim(
@@ -117,6 +123,7 @@ CLAIMS = {
         f"there are nonlinear models with a return of {NEARLY_OPTIMAL:g} or more on 10, 100, 1,000 "
         f"and 10,000 mazes, and all of them have a VAA of {MULTISTABLE:g} or more",
         judge_by_sampling(judge_exploit),
+        brief="Nonlinear models that last are multistable",
         place="Introduction",
     ),
 }

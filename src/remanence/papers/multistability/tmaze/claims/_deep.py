@@ -7,7 +7,7 @@ import numpy as np
 from remanence.figures import Columns, Tables, average_over, keep_rows, select_rows
 from remanence.papers.multistability._judging import conclude
 from remanence.papers.multistability.tmaze._tables import find_agents
-from remanence.report import Claim, Finding, say_number
+from remanence.report import Claim, Finding, say_mean, say_number
 
 PLACE = "THG in parallelizable RNNs"
 FAR = 1.0
@@ -17,21 +17,19 @@ NOTHING = "they were evaluated at no length beyond those of their training that 
 def judge_deep_better(tables: Tables) -> Finding:
     """Mean returns of small and deep minGRUs that learned, beyond their training's lengths."""
     small, deep = _find_learned(tables, "mingru", "deep-mingru")
-    returns = _compare_returns(tables, small, deep)
-    if not returns:
+    lengths = _list_common(tables, small, deep)
+    if not lengths:
         return conclude(NOTHING, None, small, deep)
-    small_mean, deep_mean = np.mean(list(returns.values()), axis=0)
-    reach = f"lengths {min(returns):,} to {max(returns):,}"
-    ours = (
-        f"mean return at {reach}: {say_number(small_mean)} (small), {say_number(deep_mean)} (deep)"
-    )
-    return conclude(ours, 0 < deep_mean - small_mean < FAR, small, deep)
+    means = [_average_returns(tables, models, lengths) for models in (small, deep)]
+    reach = f"lengths {min(lengths):,} to {max(lengths):,}"
+    ours = f"mean return at {reach}: {say_mean(means[0])} (small), {say_mean(means[1])} (deep)"
+    return conclude(ours, 0 < means[1].mean() - means[0].mean() < FAR, small, deep)
 
 
 def judge_deep_lasting(tables: Tables) -> Finding:
     """How far small and deep minGRUs that learned remember, of lengths all were evaluated at."""
     small, deep = _find_learned(tables, "mingru", "deep-mingru")
-    lengths = list(_compare_returns(tables, small, deep))
+    lengths = _list_common(tables, small, deep)
     if not lengths:
         return conclude(NOTHING, None, small, deep)
     reaches = [_measure_reach(tables, models, lengths) for models in (small, deep)]
@@ -44,14 +42,14 @@ def judge_deep_lasting(tables: Tables) -> Finding:
 def judge_deep_below(tables: Tables) -> Finding:
     """Deep minGRUs and BMRUs that learned, at the longest maze that both were evaluated at."""
     deep, bmru = _find_learned(tables, "deep-mingru", "bmru")
-    returns = _compare_returns(tables, deep, bmru)
-    if not returns:
+    lengths = _list_common(tables, deep, bmru)
+    if not lengths:
         return conclude(NOTHING, None, deep, bmru)
-    longest = max(returns)
-    deep_return, bmru_return = returns[longest]
-    shown = f"{say_number(deep_return)} (deep minGRU), {say_number(bmru_return)} (BMRU)"
+    longest = max(lengths)
+    means = [_average_returns(tables, models, [longest]) for models in (deep, bmru)]
+    shown = f"{say_mean(means[0])} (deep minGRU), {say_mean(means[1])} (BMRU)"
     ours = f"return at length {longest:,}: {shown}"
-    return conclude(ours, bmru_return - deep_return >= FAR, deep, bmru)
+    return conclude(ours, means[1].mean() - means[0].mean() >= FAR, deep, bmru)
 
 
 def _find_learned(tables: Tables, *models: str) -> list[Columns]:
@@ -61,22 +59,28 @@ def _find_learned(tables: Tables, *models: str) -> list[Columns]:
     ]
 
 
-def _compare_returns(tables: Tables, *groups: Columns) -> dict[int, list[float]]:
-    """The mean return of each group, at every length beyond those of their training that all
-    of them were evaluated at.
+def _list_common(tables: Tables, *groups: Columns) -> list[int]:
+    """Every length beyond those of their training that models of all groups were evaluated at.
 
     Deep networks may have been evaluated at fewer lengths than small ones.
     """
-    outcomes = tables["outcomes"]
-    agents = _identify(outcomes)
     longest = _find_longest_trained(groups)
-    curves = []
-    for models in groups:
-        members = np.isin(agents, _identify(models)) & (outcomes["length"] > longest)
-        lengths, means, _ = average_over(keep_rows(outcomes, members), "length", "return")
-        curves.append(dict(zip(lengths.tolist(), means.tolist(), strict=True)))
-    common = sorted(set.intersection(*map(set, curves)))
-    return {length: [curve[length] for curve in curves] for length in common}
+    evaluated = [set(_find_outcomes(tables, models)["length"].tolist()) for models in groups]
+    return sorted(length for length in set.intersection(*evaluated) if length > longest)
+
+
+def _average_returns(tables: Tables, models: Columns, lengths: list[int]) -> np.ndarray:
+    """The mean return of each model at some lengths."""
+    outcomes = _find_outcomes(tables, models)
+    outcomes = keep_rows(outcomes, np.isin(outcomes["length"], lengths))
+    return average_over({**outcomes, "agent": _identify(outcomes)}, "agent", "return")[1]
+
+
+def _find_outcomes(tables: Tables, models: Columns) -> Columns:
+    outcomes = tables["outcomes"]
+    # Of which job a row is, is told sooner than of which agent.
+    outcomes = keep_rows(outcomes, np.isin(outcomes["job"], np.unique(models["job"])))
+    return keep_rows(outcomes, np.isin(_identify(outcomes), _identify(models)))
 
 
 def _measure_reach(tables: Tables, models: Columns, lengths: list[int]) -> np.ndarray:
@@ -111,6 +115,7 @@ CLAIMS = {
         "of models that learned, the median length up to which all evaluated lengths are solved is "
         "larger for the deep one",
         judge_deep_lasting,
+        brief="The deep minGRU remembers longer",
         place=PLACE,
     ),
     "deep-better": Claim(
@@ -119,6 +124,7 @@ CLAIMS = {
         "of models that learned, the mean return beyond the training's lengths grows, by less than "
         f"{FAR:g}",
         judge_deep_better,
+        brief="The deep minGRU is slightly better",
         place=PLACE,
     ),
     "deep-below": Claim(
@@ -127,6 +133,7 @@ CLAIMS = {
         "of models that learned, the BMRU's mean return is at least "
         f"{FAR:g} higher at the longest maze that both were evaluated at",
         judge_deep_below,
+        brief="The deep minGRU stays far below BMRU",
         place=PLACE,
     ),
 }

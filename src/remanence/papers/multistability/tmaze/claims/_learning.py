@@ -1,10 +1,12 @@
 """Claims about learning curves, of nonlinear models."""
 
+import itertools
+
 import numpy as np
 
-from remanence.figures import Columns, Tables, count_rows, keep_rows, select_rows
+from remanence.figures import Columns, Tables, average_over, count_rows, keep_rows, select_rows
 from remanence.papers.multistability._judging import TRAINED, conclude
-from remanence.report import Claim, Finding, say_number
+from remanence.report import Claim, Finding, say_mean, say_number, say_share
 
 PLACE = "THG in nonlinear RNNs"
 NEARLY_OPTIMAL = 3.8
@@ -17,9 +19,14 @@ def find_curves(tables: Tables, preset: str) -> Columns:
     first (infinity if never), and its mean return in the last tenth.
     """
     curves = _select_curves(tables, preset)
-    agents = sorted(set(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True)))
-    found = [select_rows(curves, job=job, seed=seed) for job, seed in agents]
-    found = [keep_rows(curve, np.argsort(curve["iteration"])) for curve in found]
+    curves = keep_rows(curves, np.lexsort([curves[it] for it in ("iteration", "seed", "job")]))
+    names = list(zip(curves["job"].tolist(), curves["seed"].tolist(), strict=True))
+    starts = [row for row, name in enumerate(names) if not row or name != names[row - 1]]
+    agents = [names[start] for start in starts]
+    found = [
+        keep_rows(curves, np.arange(start, end))
+        for start, end in itertools.pairwise([*starts, len(names)])
+    ]
     labels = {
         name: np.array([curve[name][0] for curve in found])
         for name in ("preset", "model", "num_iterations")
@@ -44,7 +51,7 @@ def judge_fast_learning(tables: Tables) -> Finding:
     first = models["first"]
     soon = first <= FEW_ITERATIONS
     median = f"median: {_say_time(np.median(first))}" if len(first) else ""
-    ours = f"{soon.sum()} of {len(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
+    ours = f"{say_share(soon)} reach {NEARLY_OPTIMAL} within {FEW_ITERATIONS} iterations"
     return conclude(f"{ours} ({median})", soon.sum() > len(soon) / 2, models)
 
 
@@ -68,8 +75,8 @@ def judge_hard_exploration(tables: Tables) -> Finding:
     starts = [_average(models, "start") for models in groups]
     spreads = [_spread(models) for models in groups]
     ours = (
-        f"mean return in the first iteration: {say_number(starts[0])} (short-trained), "
-        f"{say_number(starts[1])} (long-trained); σ between models at the end: "
+        f"mean return in the first iteration: {say_mean(groups[0]['start'])} (short-trained), "
+        f"{say_mean(groups[1]['start'])} (long-trained); σ between models at the end: "
         f"{say_number(spreads[0])} and {say_number(spreads[1])}"
     )
     agrees = starts[1] < starts[0] / 2 and spreads[1] >= 2 * spreads[0]
@@ -96,7 +103,7 @@ def judge_short_efficient(tables: Tables) -> Finding:
     reached = [np.isfinite(models["first"]) for models in groups]
     medians = [_find_median(models) for models in groups]
     parts = [
-        f"{who}: {able.sum()} of {len(able)} reach {NEARLY_OPTIMAL} (median: {_say_time(median)})"
+        f"{who}: {say_share(able)} reach {NEARLY_OPTIMAL} (median: {_say_time(median)})"
         for who, able, median in zip(TRAINED.values(), reached, medians, strict=True)
     ]
     agrees = all(map(len, reached)) and reached[0].mean() > reached[1].mean()
@@ -141,21 +148,18 @@ def _look_up(tables: Tables, name: str, agents: list[tuple[str, int]]) -> np.nda
 def _say_widest(tables: Tables) -> str:
     """When the spread between short-trained models is largest."""
     curves = _select_curves(tables, "tmaze-short")
-    spreads = {
-        number: float(select_rows(curves, iteration=number)["return"].std())
-        for number in sorted(set(curves["iteration"].tolist()))
-    }
-    if not spreads:
+    if not count_rows(curves):
         return ""
-    widest = max(spreads, key=lambda number: spreads[number])
-    return f"; {say_number(spreads[widest])} at its largest, in iteration {widest}"
+    iterations, _, spreads = average_over(curves, "iteration", "return")
+    widest = int(np.argmax(spreads))
+    return f"; {say_number(spreads[widest])} at its largest, in iteration {iterations[widest]}"
 
 
 def _say_ends(models: Columns) -> str:
-    mean, spread = say_number(_average(models)), say_number(_spread(models))
-    able = int(np.count_nonzero(models["end"] >= NEARLY_OPTIMAL))
+    mean, spread = say_mean(models["end"]), say_number(_spread(models))
+    able = say_share(models["end"] >= NEARLY_OPTIMAL)
     ours = f"return {mean}, σ between models {spread} at the end of training"
-    return f"{ours} ({able} of {count_rows(models)} at {NEARLY_OPTIMAL} or more)"
+    return f"{ours} ({able} at {NEARLY_OPTIMAL} or more)"
 
 
 CLAIMS = {
@@ -165,6 +169,7 @@ CLAIMS = {
         f"more than half of them have a return of {NEARLY_OPTIMAL} within {FEW_ITERATIONS} "
         "iterations",
         judge_fast_learning,
+        brief="Short mazes are learned within a few iterations",
         place=PLACE,
     ),
     "short-spread": Claim(
@@ -172,6 +177,7 @@ CLAIMS = {
         "variance.",
         f"σ between models at the end of training is at most {LITTLE_SPREAD}",
         judge_short_spread,
+        brief="Short-trained models end alike",
         place=PLACE,
         how_many=True,
     ),
@@ -181,6 +187,7 @@ CLAIMS = {
         f"at the end of training their mean return is below {NEARLY_OPTIMAL} and σ between them "
         f"at least {LARGE_SPREAD}",
         judge_long_struggle,
+        brief="Long mazes are learned badly, and unevenly",
         place=PLACE,
         how_many=True,
     ),
@@ -190,6 +197,7 @@ CLAIMS = {
         "the mean return of long-trained models in the first iteration is less than half of that "
         "of short-trained ones, and σ between them at the end of training at least twice as large",
         judge_hard_exploration,
+        brief="Long mazes are hard to explore",
         place=PLACE,
         how_many=True,
     ),
@@ -198,6 +206,7 @@ CLAIMS = {
         "of the models that solve length 100, short-trained ones needed less than half as many "
         f"iterations, in the median, until a return of {NEARLY_OPTIMAL} in training",
         judge_cheaper,
+        brief="Short training is cheaper",
         place="Discussion",
         how_many=True,
     ),
@@ -207,6 +216,7 @@ CLAIMS = {
         "a larger share of the short-trained bistable models reaches a return of "
         f"{NEARLY_OPTIMAL}, and the median model does so in fewer iterations",
         judge_short_efficient,
+        brief="Bistable models learn short mazes faster",
         place="The role of multistability in THG",
         how_many=True,
     ),

@@ -13,7 +13,9 @@ from remanence.papers.multistability.tmaze.claims._stability import (
     find_nonlinear,
 )
 from remanence.report import (
+    AGREES,
     CHANCE,
+    DISAGREES,
     FEWEST_COUNTED,
     Claim,
     Finding,
@@ -22,6 +24,7 @@ from remanence.report import (
     keep_known,
     say_count,
     say_number,
+    say_share,
     share,
 )
 
@@ -36,10 +39,10 @@ def judge_two_ways(tables: Tables) -> Finding:
     )
     forgetful = _keep_measured(find_nonlinear(tables, "tmaze-short", "monostable"))
     median, usual = _find_median(monostable), _find_median(forgetful)
-    numbers = f"{count_rows(monostable)} monostable and {count_rows(bistable)} bistable ones"
     ours = (
-        f"{numbers} solve it; the monostable ones settle after {say_number(median, ',g')} steps "
-        f"(median; short-trained ones: {say_number(usual, ',g')})"
+        f"of those that solve it, {say_count(models, 'stability', 'monostable')} are monostable, "
+        f"and settle after {say_number(median, ',g')} steps (median; short-trained ones: "
+        f"{say_number(usual, ',g')})"
     )
     both = min(count_rows(monostable), count_rows(bistable)) > 0
     agrees = _is_slow(median, usual) if both else False
@@ -110,7 +113,7 @@ def judge_misleading_transients(tables: Tables) -> Finding:
     models = keep_rows(models, ~np.isnan(models["last_miss"]))
     unsettled = models["last_miss"] <= models["transient"]
     number = int(np.count_nonzero(unsettled))
-    ours = f"{number} of {len(unsettled)} that fail on a shorter one fail only before they settle"
+    ours = f"{say_share(unsettled)} that fail on a shorter one fail only before they settle"
     return conclude(ours, number > len(unsettled) / 2, models)
 
 
@@ -119,8 +122,8 @@ def judge_not_guaranteed(tables: Tables) -> Finding:
     models = keep_known(keep_known(_find_able(tables), "solves_longer"), "solves_shorter")
     models = select_rows(models, solves_longer=YES)
     ours = (
-        f"of {count_rows(models)} that solve every length from 100 on, "
-        f"{count(models, 'solves_shorter', NO)} fail on a shorter one"
+        "of those that solve every length from 100 on, "
+        f"{say_count(models, 'solves_shorter', NO)} fail on a shorter one"
     )
     return conclude(ours, count(models, "solves_shorter", NO) > 0, models)
 
@@ -168,6 +171,7 @@ CLAIMS = {
         "of the long-trained models that solve length 100 some are bistable, and some monostable "
         "that take at least twice as long to settle, in the median, as short-trained ones",
         judge_two_ways,
+        brief="Long training: slow transients or bistability",
         place=PLACE,
     ),
     "fewer-bistable": Claim(
@@ -176,6 +180,7 @@ CLAIMS = {
         "though multistability.",
         "a smaller share of the long-trained models is bistable",
         judge_fewer_bistable,
+        brief="Long training makes fewer models bistable",
         place=PLACE,
         how_many=True,
     ),
@@ -185,6 +190,7 @@ CLAIMS = {
         "both counts together do not differ from the paper's by more than chance (Fisher's exact "
         "test of each, combined by Fisher's method, at 5%)",
         judge_bistable_counts,
+        brief="57 and 36 of 90 are bistable",
         place=PLACE,
         how_many=True,
     ),
@@ -192,6 +198,8 @@ CLAIMS = {
         "Again, we observe that monostable models fail to generalize on longer mazes […]",
         "no long-trained monostable model that solves length 100 solves the longest maze",
         judge_long_monostable,
+        brief="Long-trained monostable models do not last",
+        overturned=AGREES,
         place=PLACE,
     ),
     "long-longer": Claim(
@@ -199,6 +207,7 @@ CLAIMS = {
         "more than half of the long-trained bistable models that solve 100 solve all longer "
         "lengths",
         judge_long_longer,
+        brief="Long-trained bistable models last",
         place=PLACE,
     ),
     "long-shorter": Claim(
@@ -207,6 +216,7 @@ CLAIMS = {
         "more than half of the long-trained bistable models that solve 100 fail on a shorter "
         "length",
         judge_long_shorter,
+        brief="Long-trained bistable models fail on shorter mazes",
         place=PLACE,
     ),
     "slow-transients": Claim(
@@ -215,6 +225,7 @@ CLAIMS = {
         "the median number of steps until both memories repeat to the bit is at least twice as "
         "large for long-trained bistable models",
         judge_slow_transients,
+        brief="Long training makes transients slow",
         place=PLACE,
     ),
     "misleading-transients": Claim(
@@ -224,6 +235,7 @@ CLAIMS = {
         "length fail at no length beyond the step from which on both memories repeat to the bit "
         "(which says little of those that solve all longer ones)",
         judge_misleading_transients,
+        brief="Failures on shorter mazes are transient",
         place=PLACE,
     ),
     "not-guaranteed": Claim(
@@ -233,6 +245,8 @@ CLAIMS = {
         "some long-trained bistable models solve every length from 100 on and fail on a shorter "
         "one",
         judge_not_guaranteed,
+        brief="Lasting is not solving shorter mazes",
+        overturned=DISAGREES,
         place="Discussion",
     ),
     "short-better": Claim(
@@ -240,6 +254,7 @@ CLAIMS = {
         "T-mazes […] also leads to improved THG.",
         f"a larger share of the short-trained bistable models is certified for every {LENGTH}",
         judge_short_better,
+        brief="Short training generalizes better",
         place=PLACE,
         how_many=True,
     ),

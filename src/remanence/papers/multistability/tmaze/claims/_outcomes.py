@@ -12,6 +12,7 @@ from remanence.report import (
     count,
     keep_known,
     say_count,
+    say_share,
     share,
 )
 
@@ -53,7 +54,7 @@ def judge_short_arrive(tables: Tables) -> Finding:
     """How many short-trained models reach the end of length 100."""
     short, _ = find_both(tables, parallelizable=False)
     arrived = _arrive(short)
-    ours = f"{count_rows(arrived)} of {count_rows(short)} reach the end"
+    ours = f"{say_share(short['outcome'] != 'timeout')} reach the end"
     return conclude(ours, count_rows(arrived) > count_rows(short) / 2, short)
 
 
@@ -96,6 +97,7 @@ CLAIMS = {
         "nine in ten short-trained models solve what they were trained on, and fewer long-trained "
         "ones do, by more than chance (Fisher's exact test at 5%)",
         judge_difficulty,
+        brief="Short mazes are easy, long ones are not",
         place="Experiments",
         how_many=True,
     ),
@@ -104,6 +106,7 @@ CLAIMS = {
         "two categories.",
         "the shares that solve length 100 differ by at most 15 points",
         judge_equal_shares,
+        brief="Both trainings solve length 100 as often",
         place=PLACE,
         how_many=True,
     ),
@@ -113,6 +116,7 @@ CLAIMS = {
         "long-trained models time out at length 100 more often than short-trained ones, by more "
         "than chance (Fisher's exact test at 5%)",
         judge_exploration,
+        brief="Long training leads to more timeouts",
         place=PLACE,
         how_many=True,
     ),
@@ -120,6 +124,7 @@ CLAIMS = {
         "Most models trained on smaller T-maze sizes reach the end of the longer T-maze […]",
         "more than half of them do not time out at length 100",
         judge_short_arrive,
+        brief="Most short-trained models arrive at length 100",
         place=PLACE,
         how_many=True,
     ),
@@ -128,6 +133,7 @@ CLAIMS = {
         "at random.",
         "between a third and two thirds of those that arrive solve length 100",
         judge_halves,
+        brief="Half of those that arrive decide right",
         place=PLACE,
         how_many=True,
     ),
@@ -137,6 +143,7 @@ CLAIMS = {
         "of the short-trained models that reach the end, those that decide right are bistable more "
         "often than those that choose at random, by more than chance (Fisher's exact test at 5%)",
         judge_two_mechanisms,
+        brief="Those that decide right are bistable",
         place=PLACE,
     ),
 }

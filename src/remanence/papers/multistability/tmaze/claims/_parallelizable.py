@@ -8,6 +8,7 @@ from remanence.papers.multistability.tmaze._lengths import NO, YES
 from remanence.papers.multistability.tmaze._tables import LENGTH, find_agents, find_both
 from remanence.papers.multistability.tmaze.claims._stability import find_nonlinear
 from remanence.report import (
+    AGREES,
     CHANCE,
     FEWEST_COUNTED,
     Claim,
@@ -17,6 +18,7 @@ from remanence.report import (
     keep_known,
     say_count,
     say_number,
+    say_share,
     share,
 )
 
@@ -113,9 +115,9 @@ def judge_bmru_at_once(tables: Tables) -> Finding:
     models = find_agents(tables, model="bmru")
     models = keep_rows(models, ~np.isnan(models["transient"]))
     longest = models["transient"].max() if count_rows(models) else np.nan
-    at_once = int(np.count_nonzero(models["transient"] <= 1))
-    ours = f"{at_once} of {count_rows(models)} settle within one step (slowest: {longest:g})"
-    return conclude(ours, at_once == count_rows(models), models)
+    at_once = models["transient"] <= 1
+    ours = f"{say_share(at_once)} settle within one step (slowest: {longest:g})"
+    return conclude(ours, at_once.all(), models)
 
 
 def judge_kinds(tables: Tables) -> Finding:
@@ -157,6 +159,7 @@ CLAIMS = {
         "of networks that had both trainings, a smaller share of the long-trained models solves "
         "the lengths of its training",
         judge_fewer_learn,
+        brief="Fewer parallelizable models learn long mazes",
         place=PLACE,
         how_many=True,
     ),
@@ -167,6 +170,7 @@ CLAIMS = {
         "and BMRU) by more than chance (Fisher's exact test of each, combined by Fisher's method, "
         "at 5%)",
         judge_learned_counts,
+        brief="23 of 90 learn long mazes, 90 of 90 short ones",
         place=PLACE,
         how_many=True,
     ),
@@ -175,18 +179,23 @@ CLAIMS = {
         "no minGRU that solves what it was trained on, short mazes or long ones, solves the "
         "longest",
         judge_mingru_longer,
+        brief="minGRU fails on longer mazes",
+        overturned=AGREES,
         place=PLACE,
     ),
     "mingru-shorter": Claim(
         "Monostable minGRU fails to generalize on […] shorter […] mazes.",
         "more than half of the long-trained minGRUs that solve length 100 fail on a shorter length",
         judge_mingru_shorter,
+        brief="minGRU fails on shorter mazes",
         place=PLACE,
     ),
     "bmru-everywhere": Claim(
         "Multistable BMRU generalizes to all maze sizes in all conditions.",
         f"all BMRUs that solve what they were trained on are certified for every {LENGTH}",
         judge_bmru_everywhere,
+        brief="BMRU generalizes to all lengths",
+        overturned=AGREES,
         place=PLACE,
     ),
     "bmru-shorter": Claim(
@@ -196,6 +205,7 @@ CLAIMS = {
         "of long-trained models that solve length 100, a larger share of the BMRUs than of the "
         "bistable nonlinear ones solves every shorter length from 2 on",
         judge_bmru_shorter,
+        brief="BMRU is better on shorter mazes",
         place=PLACE,
     ),
     "bmru-at-once": Claim(
@@ -203,6 +213,8 @@ CLAIMS = {
         "single timestep […]",
         "both memories of every BMRU settle within one step of the corridor",
         judge_bmru_at_once,
+        brief="BMRU settles at once",
+        overturned=AGREES,
         place=PLACE,
     ),
     "kinds": Claim(
@@ -210,6 +222,8 @@ CLAIMS = {
         "BMRU as an example of parallelizable bistable RNN […]",
         "all minGRUs are monostable, and all BMRUs that learned are bistable",
         judge_kinds,
+        brief="minGRU is monostable, BMRU bistable",
+        overturned=AGREES,
         place="Experiments",
     ),
     "lack": Claim(
@@ -218,6 +232,8 @@ CLAIMS = {
         f"all nonlinear models that are certified for every {LENGTH} are bistable, and no minGRU, "
         "deep or not, is certified for it (no SSM is trained)",
         judge_lack,
+        brief="What lasts is bistable, and no minGRU does",
+        overturned=AGREES,
         place="Introduction",
     ),
     "simple-first": Claim(
@@ -226,6 +242,7 @@ CLAIMS = {
         "a larger share of the short-trained bistable models than of all long-trained ones solves "
         "length 100",
         judge_simple_first,
+        brief="Simple training is better for hard mazes",
         place="Introduction",
         how_many=True,
     ),

@@ -15,6 +15,7 @@ from remanence.papers.multistability._looks import MODELS
 from remanence.papers.multistability.tmaze._lengths import YES
 from remanence.papers.multistability.tmaze._tables import LENGTH, find_agents
 from remanence.report import (
+    AGREES,
     CHANCE,
     Claim,
     Finding,
@@ -22,7 +23,7 @@ from remanence.report import (
     count,
     keep_known,
     say_count,
-    say_number,
+    say_mean,
     share,
 )
 
@@ -95,9 +96,10 @@ def judge_to_random(tables: Tables) -> Finding:
     models = find_nonlinear(tables, "tmaze-short", "monostable")
     models = keep_rows(models, ~np.isnan(models["return_longest"]))
     mean = float(np.mean(models["return_longest"])) if count_rows(models) else np.nan
-    ours = f"mean return {say_number(mean)} at length {find_longest(models):,}"
-    ends = f"{count(models, 'outcome_longest', 'random')} choose at random"
-    ends = f"{ends}, {count(models, 'outcome_longest', 'timeout')} run out of time"
+    returns = say_mean(models["return_longest"])
+    ours = f"mean return {returns} at length {find_longest(models):,}"
+    ends = f"{say_count(models, 'outcome_longest', 'random')} choose at random"
+    ends = f"{ends}, {say_count(models, 'outcome_longest', 'timeout')} run out of time"
     return conclude(f"{ours} ({ends})", abs(mean - COIN_FLIP) <= NEAR_COIN_FLIP, models)
 
 
@@ -136,18 +138,22 @@ CLAIMS = {
         "bistable models solve length 100 more often than monostable ones, by more than chance "
         "(Fisher's exact test at 5%)",
         judge_correlation,
+        brief="Bistable models generalize, others do not",
         place=PLACE,
     ),
     "monostable-fail": Claim(
         "No monostable model trained on the short T-maze solves the long one […]",
         "none of them solves length 100",
         judge_monostable_fail,
+        brief="No monostable model solves length 100",
+        overturned=AGREES,
         place=PLACE,
     ),
     "bistable-solve": Claim(
         "No monostable model […] solves the long one, whereas most bistable models do.",
         "more than half of them solve length 100",
         judge_bistable_solve,
+        brief="Most bistable models solve length 100",
         place=PLACE,
     ),
     "necessary": Claim(
@@ -155,12 +161,15 @@ CLAIMS = {
         "condition for THG.",
         f"no monostable model, whatever its cell and training, is certified for every {LENGTH}",
         judge_necessary,
+        brief="No monostable model lasts for ever",
+        overturned=AGREES,
         place=PLACE,
     ),
     "short-lasting": Claim(
         "Bistability leads to generalization for arbitrary long T-mazes […]",
         "more than half of the short-trained bistable models solve the longest maze",
         judge_short_lasting,
+        brief="Bistable models last to the longest maze",
         place=PLACE,
     ),
     "every-cell": Claim(
@@ -168,18 +177,22 @@ CLAIMS = {
         "the same observation can be made for GRU, BRC and nBRC.",
         "more than half of the short-trained bistable models of each cell solve the longest maze",
         judge_every_cell,
+        brief="Bistable models of every cell last",
         place=PLACE,
     ),
     "to-random": Claim(
         "The average rewards of monostable models converge to random.",
         f"their mean return at the longest maze is {COIN_FLIP} ± {NEAR_COIN_FLIP} (short-trained)",
         judge_to_random,
+        brief="Monostable models end at a coin flip",
         place=PLACE,
     ),
     "always-forget": Claim(
         "[Monostable] models always forget the initial information and choose a random direction.",
         "all short-trained monostable models do so at the longest maze",
         judge_always_forget,
+        brief="All monostable models choose at random",
+        overturned=AGREES,
         place=PLACE,
     ),
     "sufficient": Claim(
@@ -188,6 +201,7 @@ CLAIMS = {
         "nine in ten short-trained bistable models that solve what they were trained on are "
         f"certified for every {LENGTH}",
         judge_sufficient,
+        brief="Bistability is enough",
         place="Abstract",
     ),
 }
