@@ -230,8 +230,8 @@ def orphan(cluster, local, tmp_path_factory) -> tuple[Path, subprocess.Popen[byt
     command = [sys.executable, "-m", "remanence", "reproduce", "tmaze", "--import", str(PACE)]
     command += ["--profile", str(path / "faults.toml"), "--out", str(path / "study")]
     command += ["--engine", "slurm", "--slurm-time", "30", "--slurm-mem", "1G", "--slurm-cpus", "2"]
-    quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    return path / "study", subprocess.Popen(command, **quiet)
+    quiet = subprocess.DEVNULL
+    return path / "study", subprocess.Popen(command, stdout=quiet, stderr=quiet)
 
 
 @pytest.fixture(scope="module")
