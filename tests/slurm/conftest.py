@@ -50,7 +50,10 @@ PartitionName=frail Nodes=n3,n4,n5,n6 OverSubscribe=EXCLUSIVE State=UP PriorityT
 PartitionName=cheap Nodes=n7 State=UP PriorityTier=1 GraceTime=60
 PartitionName=urgent Nodes=n7 State=UP PriorityTier=9 PreemptMode=OFF
 """
-NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 State=UNKNOWN\n"
+NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=16000 "
+    "State=UNKNOWN\n"
+)
 
 
 class Cluster:

@@ -38,7 +38,7 @@ from tests.slurm.conftest import Cluster, wait_until
 from tests.study.studies import run_here
 
 PACE = Path(__file__).parent / "pace.py"
-OPTIONS = SlurmOptions(time="30", mem="", cpus=1)
+OPTIONS = SlurmOptions(time="30", mem="1G", cpus=1)
 PROFILE = """
 name = "tmaze"
 profile = "faults"
@@ -229,9 +229,9 @@ def orphan(cluster, local, tmp_path_factory) -> tuple[Path, subprocess.Popen[byt
     (path / "study" / "hold").touch()
     command = [sys.executable, "-m", "remanence", "reproduce", "tmaze", "--import", str(PACE)]
     command += ["--profile", str(path / "faults.toml"), "--out", str(path / "study")]
-    command += ["--engine", "slurm", "--slurm-time", "30", "--slurm-mem", "", "--slurm-cpus", "2"]
-    quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    return path / "study", subprocess.Popen(command, **quiet)
+    command += ["--engine", "slurm", "--slurm-time", "30", "--slurm-mem", "1G", "--slurm-cpus", "2"]
+    quiet = subprocess.DEVNULL
+    return path / "study", subprocess.Popen(command, stdout=quiet, stderr=quiet)
 
 
 @pytest.fixture(scope="module")

@@ -36,8 +36,6 @@ class _Queued:
 class VirtualQueue(AbstractQueue):
     """Runs so many jobs at a time, in the order of their submission, for about an hour each."""
 
-    largest = 500
-
     def __init__(self, directory: StudyDirectory, chances: Chances | None = None, at_a_time=100):
         self.seconds = 0.0
         self.starts: Counter[str] = Counter()
@@ -50,6 +48,10 @@ class VirtualQueue(AbstractQueue):
         self._at_a_time = at_a_time
         self._random = random.Random(0)
         (directory.path / "status").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def largest(self) -> int:
+        return 500
 
     def submit(self, submission: int, jobs: Sequence[Job], share: float) -> list[str]:
         if self._happens(self._chances.refuse):

@@ -82,9 +82,10 @@ def _remark(slurm: SlurmOptions, num_cores: int, seconds: Sequence[float]) -> st
     whole = max(max(seconds), sum(seconds) / at_a_time)
     cores = "1 core" if num_cores == 1 else f"{num_cores} cores"
     mem = f", {slurm.mem} of memory" if slurm.mem else ""
+    time = say_duration(float(slurm.seconds))
     told = (
-        f"A job asks for {cores}{mem} and a time of {slurm.time}. With {at_a_time} at a time all "
-        f"are done about {say_duration(whole)} after they start.\n"
+        f"A job asks for {cores}{mem} and {time} of time. With {at_a_time} at a time all are done "
+        f"about {say_duration(whole)} after they start.\n"
     )
     longer = sum(it > slurm.seconds for it in seconds)
     if longer:

@@ -33,11 +33,9 @@ class SlurmQueue(AbstractQueue):
         self._ledger = ledger
         self._options = options or SlurmOptions()
 
-    @functools.cached_property
+    @property
     def largest(self) -> int:
-        """So many jobs fit into one array here."""
-        found = re.search(r"MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config") or "")
-        return max(1, (int(found.group(1)) if found else LARGEST_ARRAY) - 1)
+        return find_largest_array()
 
     def submit(self, submission: int, jobs: Sequence[Job], share: float) -> list[str]:
         submitit = import_submitit()
@@ -114,6 +112,13 @@ def ask(*command: str) -> str | None:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+@functools.cache
+def find_largest_array() -> int:
+    """So many jobs fit into one array here."""
+    found = re.search(r"MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config") or "")
+    return max(1, (int(found.group(1)) if found else LARGEST_ARRAY) - 1)
 
 
 def import_submitit() -> Any:
