@@ -33,7 +33,13 @@ Draw = Callable[[AbstractGatedCell, str, Weights, Key], Weights]
 
 
 def check_initialization(name: Any) -> None:
-    """Raise unless it is the name of a way to start."""
+    """Raise unless it is the name of a way to start.
+
+    >>> from remanence import networks
+    >>> networks.check_initialization("zeros")
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: initialization = 'zeros' is not possible: use one of ...
+    """
     if not isinstance(name, str) or name not in INITIALIZATIONS:
         remedy = f"use one of {', '.join(INITIALIZATIONS)}"
         raise InvalidOptionError("initialization", name, remedy)

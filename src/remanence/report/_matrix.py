@@ -49,7 +49,7 @@ class Arm:
 def judge_arms(
     experiment: Experiment, records: Records, findings: Mapping[str, Finding]
 ) -> list[Arm]:
-    """The arms of a study that has variants; `findings` are those of its main arm.
+    """The arms of a study in two or more of which there are agents; `findings` are the main one's.
 
     Agents that sample are an arm of their own where claims are otherwise about greedy ones.
     """
@@ -61,7 +61,8 @@ def judge_arms(
         found = judge_claims(experiment.claims, tables)
         found = weigh_findings(experiment.claims, tables, found)
         arms.append(Arm(name, changes, _count_agents(arm), found))
-    return [arm for arm in arms if arm.num_agents]
+    known = [arm for arm in arms if arm.num_agents]
+    return known if len(known) > 1 else []
 
 
 def _list_others(experiment: Experiment, records: Records) -> Iterator[tuple[str, str, Records]]:
