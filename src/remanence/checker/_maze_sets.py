@@ -9,7 +9,7 @@ node holds all that can be there if it holds what the boxes of all nodes before 
 and this is done again and again, from a box that everything is in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,26 +192,38 @@ def prove(mazes: Mazes, walk: str, history: int, num_rounds: int) -> float:
     Of a greedy agent, nothing is said of margins: it never takes the wrong arm, and never walks for
     ever. It is followed wherever the boxes let it go, and again where smaller ones do.
     """
-    sets, possible = Sets(mazes, history), {}
+    sets = Sets(mazes, history)
+    if walk != GREEDY:
+        return _measure(sets, Graph(sets, walk, {}), num_rounds + history)
+    possible: dict[Node, list[int]] = {}
     while True:
         graph = Graph(sets, walk, possible)
-        ends = graph.enclose(num_rounds + history)
-        margin, following = np.inf, {}
-        for node, low, high in zip(graph.nodes, *ends, strict=True):
-            turning = at_junction(node.spot)
-            if walk != GREEDY and not turning:
-                continue
-            over = compare(mazes.program, *sets.bound(node, low, high))
-            following[node] = [it for it in graph.choose(node) if not np.any(over[:, it] > 0)]
-            if turning:
-                right = mazes.find_right_arm(node.spot)
-                if walk != GREEDY or UP + DOWN - right in following[node]:
-                    margin = min(margin, float(over[right, UP + DOWN - right]))
-        if walk != GREEDY or all(following[node] == graph.choose(node) for node in graph.nodes):
+        before = {node: graph.choose(node) for node in graph.nodes}
+        possible = dict(_exclude(sets, graph, num_rounds + history))
+        if possible == before:
             break
-        possible = following
-    if not margin > 0:
-        raise NotProvedError("a box has both right and wrong decisions in it")
-    if walk == GREEDY and graph.is_endless():
+    for node, actions in possible.items():
+        if at_junction(node.spot) and UP + DOWN - mazes.find_right_arm(node.spot) in actions:
+            raise NotProvedError("the wrong arm may be taken")
+    if graph.is_endless():
         raise NotProvedError("the agent may walk in a maze for ever")
+    return np.inf
+
+
+def _measure(sets: Sets, graph: Graph, num_rounds: int) -> float:
+    margin = np.inf
+    for node, low, high in zip(graph.nodes, *graph.enclose(num_rounds), strict=True):
+        if at_junction(node.spot):
+            right = sets.mazes.find_right_arm(node.spot)
+            over = compare(sets.program, *sets.bound(node, low, high))
+            margin = min(margin, float(over[right, UP + DOWN - right]))
+    if not margin > 0:
+        raise NotProvedError("the wrong arm may be the better one")
     return margin
+
+
+def _exclude(sets: Sets, graph: Graph, num_rounds: int) -> Iterator[tuple[Node, list[int]]]:
+    """The actions in each node that are not surely worse than another."""
+    for node, low, high in zip(graph.nodes, *graph.enclose(num_rounds), strict=True):
+        worse = np.any(compare(sets.program, *sets.bound(node, low, high)) > 0, axis=0)
+        yield node, [action for action in graph.choose(node) if not worse[action]]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from remanence.certificates.mazes._search import AbstractMemory
 from remanence.portable import PortablePolicy
 
 MOST_POWER = 40
@@ -21,7 +22,7 @@ class UndecidedError(Exception):
     """The arithmetic here cannot tell; nothing is proved, and nothing refuted."""
 
 
-class Boxes:
+class Boxes(AbstractMemory):
     """Memories by what switches in them, exactly, and by the last few observations.
 
     What does not switch moves. `history` is how many observations are told apart; `lower[number]`
@@ -49,11 +50,7 @@ class Boxes:
         self.upper: list[np.ndarray] = []
         self._number(policy.initial_state(), ())
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
     def step(self, letters: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The memories after these observations, pair by pair."""
         pairs = list(zip(letters.tolist(), numbers.tolist(), strict=True))
         for letter, number in dict.fromkeys(pairs):
             if (letter, number) not in self._after:

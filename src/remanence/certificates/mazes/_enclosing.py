@@ -59,18 +59,16 @@ def bound(case: Case, boxes: Boxes) -> Enclosure | None:
 def judge(case: Case, enclosure: Enclosure) -> float | None:
     """At least by how much the right arm is better at every junction; None if it may be worse.
 
-    Of a greedy agent it counts where the wrong arm is possible, and whether it may walk for ever.
+    Of a greedy agent: infinity if the wrong arm is never possible, nor to walk for ever.
     """
     search = enclosure.search
     nodes = np.flatnonzero(case.world.at_junction[search.places])
     right = case.right[search.places[nodes]]
     rows, wrong = np.arange(len(nodes)), UP + DOWN - right
-    over = enclosure.compare(nodes)[rows, right, wrong]
     if case.walk == GREEDY:
-        over = over[search.follow(nodes)[0][rows, wrong]]
-        if len(find_endless(search, np.arange(search.size))):
-            return None
-    least = float(over.min(initial=np.inf))
+        fails = search.follow(nodes)[0][rows, wrong].any()
+        return None if fails or len(find_endless(search, np.arange(search.size))) else np.inf
+    least = float(enclosure.compare(nodes)[rows, right, wrong].min())
     least -= SLACK * (1 + abs(least))
     return least if least > 0 else None
 

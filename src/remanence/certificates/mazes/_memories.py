@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from remanence.certificates.mazes._search import AbstractMemory
 from remanence.portable import PortablePolicy
 
 ROWS = 512  # that are worked through at once
 UNKNOWN = -1
 
 
-class Memories:
+class Memories(AbstractMemory):
     """Steps and logits of the portable program, each computed once.
 
     `letters` (letters, observation) are the observations there are. Number 0 is the memory before
@@ -33,7 +34,6 @@ class Memories:
         return self._states[numbers]
 
     def step(self, letters: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """The memories after these observations, pair by pair."""
         for letter, rows in _split(letters, numbers, self._after[letters, numbers] == UNKNOWN):
             states = self.policy.update(self.prepared[letter], self._states[rows])
             # First: numbering may replace the arrays by larger ones.

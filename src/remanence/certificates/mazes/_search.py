@@ -3,8 +3,8 @@
 Where these are finitely many, as a BMRU's are, nothing is left out, for any number of mazes.
 """
 
+import abc
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from remanence.certificates.mazes._world import ARM, World
 NOBODY = -1
 
 
-class Memory(Protocol):
+class AbstractMemory(abc.ABC):
     """Memories by their numbers, of which 0 is the one before an episode."""
 
-    def __len__(self) -> int: ...
-
+    @abc.abstractmethod
     def step(self, letters: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """The memories after these observations, pair by pair."""
-        ...
 
 
 # Which actions are taken, (nodes, 4), in places with memories.
@@ -42,7 +40,7 @@ class Search:
     def __init__(
         self,
         world: World,
-        memory: Memory,
+        memory: AbstractMemory,
         letters: np.ndarray,
         choose: Choose,
         keep: int | None = None,
