@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ._maze_chain import find_long_run_share
 from ._maze_fields import ANY, CERTIFIED, GREEDY, REFUTED, SEARCH, SETS, STALL, STRAIGHT
 from ._maze_sets import NotProvedError, prove
 from ._mazes import Mazes, TooManyError, replay, search
@@ -12,6 +13,7 @@ from ._program import Program
 from ._statements import NOT_REPRODUCED, OPEN, VERIFIED, Statement, judge
 from ._statements import REFUTED as FALSE
 
+SHARE_TOLERANCE = 1e-7
 MOST_EARLIER = 20_000  # memories among which an earlier failure is looked for
 WAYS = {
     GREEDY: "it walks as it likes best, and takes the right arm in every maze",
@@ -53,6 +55,12 @@ def show_table(table: list[int]) -> str:
 
 def describe(finding: Mapping[str, Any]) -> str:
     """A finding in a few words."""
+    share = finding["long_run_share"]
+    sampled = "" if share is None else f"; sampling, {share:.1%} right in the long run"
+    return _describe_verdict(finding) + sampled
+
+
+def _describe_verdict(finding: Mapping[str, Any]) -> str:
     if finding["verdict"] == REFUTED:
         refutation = finding["refutation"]
         ends = "stalls" if refutation["kind"] == STALL else "fails"
@@ -66,8 +74,8 @@ def describe(finding: Mapping[str, Any]) -> str:
         else f"sets of memories with the same {finding['history']} last observations"
     )
     margin = finding["least_margin"]
-    sampled = "" if margin is None else f"; sampled, right with {_show(margin)} or more"
-    return f"always right, by {by}{sampled}"
+    least = "" if margin is None else f"; a sampled arm is right with {_show(margin)} or more"
+    return f"always right, by {by}{least}"
 
 
 def _show(margin: float) -> str:
@@ -77,6 +85,10 @@ def _show(margin: float) -> str:
 def _check(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
     if finding["verdict"] == CERTIFIED and finding["method"] == SETS:
         return _check_sets(mazes, finding)
+    if finding["long_run_share"] is not None:
+        checked = _check_share(mazes, finding)
+        if checked[0] != VERIFIED:
+            return checked
     if finding["verdict"] == CERTIFIED:
         return _check_census(mazes, finding, None)
     if finding["verdict"] != REFUTED:
@@ -114,6 +126,16 @@ def _check_census(
         return FALSE, f"the least margin is {found.least_margin!r}"
     if failure != 0 and failure != found.first_failure:
         return FALSE, f"it fails first in maze {found.first_failure}"
+    return VERIFIED, None
+
+
+def _check_share(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
+    try:
+        share = find_long_run_share(mazes, finding["num_memories"])
+    except TooManyError as error:
+        return NOT_REPRODUCED, f"the share of right decisions in the long run: {error}"
+    if abs(share - finding["long_run_share"]) > SHARE_TOLERANCE:
+        return FALSE, f"{share:.6%} are right in the long run"
     return VERIFIED, None
 
 

@@ -6,7 +6,7 @@ from remanence.certificates.mazes._certify import can_certify_mazes as can_certi
 from remanence.certificates.mazes._certify import certify_mazes as certify_mazes
 from remanence.certificates.mazes._finding import VERDICTS as VERDICTS
 from remanence.certificates.mazes._finding import Finding as Finding
-from remanence.certificates.mazes._rows import MAZE_ROW_KINDS as MAZE_ROW_KINDS
+from remanence.certificates.mazes._rows import ROW_KINDS as ROW_KINDS
 from remanence.certificates.mazes._rows import make_maze_rows as make_maze_rows
 from remanence.certificates.mazes._rows import read_maze_certificate as read_maze_certificate
 from remanence.certificates.mazes._rows import show_table as show_table

@@ -14,6 +14,7 @@ from remanence.certificates.mazes._world import DOWN, UP
 
 MOST_HISTORY = 12
 COST = 10  # of a box, in nodes of a search
+WORK = 10  # how often a box may be mapped, for each node that the budget allows a search
 SLACK = 1e-6  # given away, for arithmetic that is a little coarser, as the checker's may be
 MakeBoxes = Callable[[int], Boxes]  # for a number of observations that are told apart
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
@@ -21,11 +22,13 @@ Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a b
 
 def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
     """Sets of memories, finer and finer, until they prove it or the budget is spent."""
+    work = 0
     try:
         for history in range(1, MOST_HISTORY + 1):
-            enclosure = bound(case, make_boxes(history))
+            enclosure = bound(case, make_boxes(history)) if work < WORK * case.budget else None
             if enclosure is None:
                 break
+            work += enclosure.search.size * enclosure.num_rounds
             margin = judge(case, enclosure)
             if margin is not None:
                 known = {"history": history, "num_rounds": enclosure.num_rounds}

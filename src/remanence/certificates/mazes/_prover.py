@@ -7,11 +7,13 @@ import numpy as np
 
 from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._case import Case
+from remanence.certificates.mazes._chain import Chain
 from remanence.certificates.mazes._enclosing import enclose
 from remanence.certificates.mazes._finding import REFUTED, Finding
 from remanence.certificates.mazes._memories import Memories
+from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._sequences import Refutation
-from remanence.certificates.mazes._walks import ANY, GREEDY, STRAIGHT, shorten
+from remanence.certificates.mazes._walks import ANY, GREEDY, STRAIGHT, choose_any, shorten
 from remanence.certificates.mazes._world import World, list_tables
 from remanence.envs import LookupTreeMaze
 from remanence.portable import PortablePolicy
@@ -55,6 +57,17 @@ class Prover:
         switches = np.arange(size) < (size // 2 if self.cell == "hybrid" else 0)
         return Boxes(self.policy, self.memories.prepared, switches, history)
 
+    def make_chain(self, table: tuple[int, ...]) -> Chain | None:
+        """The agent as a Markov chain, if its memories are not more than the budget."""
+        case = self.open_case(table, GREEDY)  # in mazes of all lengths
+        search = Search(case.world, self.memories, case.letters, choose_any)
+        for _ in search.run(self.budget):
+            pass
+        if not search.finished:
+            return None
+        logits = self.memories.decode(case.letters[search.places], search.memories)
+        return Chain(search, table, logits)
+
     def open_case(self, table: tuple[int, ...], walk: str) -> Case:
         """One table and one way of walking."""
         world = self.worlds[walk]
@@ -66,7 +79,12 @@ class Prover:
     ) -> Finding:
         case = self.open_case(table, walk)
         if self.cell in FINITE:
-            return case.search()
+            found = case.search()
+            if walk == ANY and found.num_memories is not None:
+                chain = self.make_chain(table)
+                share = None if chain is None else chain.find_long_run()
+                return dataclasses.replace(found, long_run_share=share)
+            return found
         refutation = case.refute()
         # To walk straight ahead is one way among all.
         if known and (refutation is None or known.num_mazes < refutation.num_mazes):

@@ -11,10 +11,10 @@ from remanence.errors import StoreError
 from remanence.store import read_json
 
 # What the columns hold in which some values, or all, may be unknown.
-MAZE_ROW_KINDS: Mapping[str, type] = {
+ROW_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("refuted_in", "num_memories", "history", "spent"), int),
     **dict.fromkeys(("method", "fails_by"), str),
-    **{"earliest": bool, "least_probability": float},
+    **{"earliest": bool, "least_probability": float, "long_run_share": float},
 }
 
 
@@ -55,6 +55,7 @@ def make_maze_rows(certificate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "earliest": refutation.get("earliest"),
             **{name: found[name] for name in ("num_memories", "history")},
             "least_probability": None if margin is None else float(0.5 + 0.5 * np.tanh(margin / 2)),
+            "long_run_share": found["long_run_share"],
             "spent": found["budget"],
         }
 

@@ -6,7 +6,7 @@ from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._world import ARM
 
-MOST_ROUNDS = 500
+MOST_ROUNDS = 300
 RESOLUTION = 1e-4
 
 
