@@ -46,6 +46,7 @@ def certify(made: tuple[Arrays, dict[str, Any]], lengths: tuple[int, ...]) -> di
         environment={**environment, "lengths": list(lengths)},
         program={"name": "portable", "version": 1, "precision": "binary32"},
         findings=tuple(found),
+        forgotten=prover.find_forgotten(),
     )
     return json.loads(json.dumps(certificate.to_json()))
 
@@ -72,6 +73,10 @@ class Subject:
         lengths = tuple(certificate["environment"]["lengths"])
         honest = self.certify(lengths)["findings"]
         pairs = zip(certificate["findings"], honest, strict=True)
+        told, known = (it["forgotten"] for it in (certificate, self.certify(lengths)))
+        # The checker's bound is a little tighter.
+        if told is not None and (known is None or told < known - 2 - known // 50):
+            return False
         return all(self._follows(told, known, lengths) for told, known in pairs)
 
     def _follows(self, told: Any, known: Any, lengths: tuple[int, ...]) -> bool:
@@ -191,6 +196,15 @@ def test_a_margin_that_is_not_proved_is_not_believed(subject):
     margin = it.certificate["findings"][number]["least_margin"]
     assert it.check(change(it.certificate, number, least_margin=margin / 2)) == "verified"
     assert it.check(change(it.certificate, number, least_margin=margin + 0.1)) == "not reproduced"
+
+
+def test_what_is_remembered_for_longer_is_not_forgotten(subject):
+    it = subject("refuted by sequences")
+    assert it.certificate["forgotten"] > 1
+    assert it.check({**it.certificate, "forgotten": it.certificate["forgotten"] + 5}) == "verified"
+    assert it.check({**it.certificate, "forgotten": 1}) == "not reproduced"
+    other = subject("all certified by search")
+    assert other.check({**other.certificate, "forgotten": 1000}) == "not reproduced"
 
 
 def test_a_path_that_was_edited_is_refuted(subject):

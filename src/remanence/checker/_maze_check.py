@@ -7,6 +7,7 @@ import numpy as np
 
 from ._maze_chain import find_long_run_share
 from ._maze_fields import ANY, CERTIFIED, GREEDY, REFUTED, SEARCH, SETS, STALL, STRAIGHT
+from ._maze_forgetting import is_forgotten
 from ._maze_sets import NotProvedError, prove
 from ._mazes import Mazes, TooManyError, replay, search
 from ._program import Program
@@ -30,6 +31,8 @@ def check_findings(
     precision = f"binary{8 * weights['output.weight'].itemsize}"
     yield judge("agent", "program", f"its program runs in {claimed}", claimed == precision)
     program = Program(weights, shape)
+    if certificate["forgotten"] is not None:
+        yield _check_forgotten(program, certificate)
     findings = sorted(certificate["findings"], key=lambda it: list(WAYS).index(it["walk"]))
     for finding in findings:
         mazes = Mazes(program, certificate["environment"], finding["table"])
@@ -40,6 +43,17 @@ def check_findings(
             f"{table}: {describe(finding)}",
             *_check(mazes, finding),
         )
+
+
+def _check_forgotten(program: Program, certificate: Mapping[str, Any]) -> Statement:
+    number = certificate["forgotten"]
+    says = (
+        f"from maze {number:,} on it is right with 51% at most, on average over a table and its "
+        "opposite, if both see the same"
+    )
+    if is_forgotten(program, certificate["environment"], number):
+        return Statement("agent", "forgotten", says, VERIFIED)
+    return Statement("agent", "forgotten", says, NOT_REPRODUCED, "that is not proved")
 
 
 def count_inputs(environment: Mapping[str, Any]) -> int:

@@ -112,6 +112,7 @@ def read_certificate(found: Any) -> dict[str, Any]:
         environment=environment,
         program=lambda value, name: read_object(value, name, **PORTABLE),
         findings=several(_finding, 1, 3 * 2**MOST_TABLE),
+        forgotten=optional(whole(1, 10**7)),
     )
     size = read["environment"]["table_size"]
     wanted = [[table, walk] for table in list_tables(size) for walk in WALKS]

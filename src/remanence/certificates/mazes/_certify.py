@@ -31,6 +31,9 @@ def _ignore(number: int, total: int) -> None:
 class MazeCertificate:
     """What is known of every sequence of mazes, for one agent: a finding for each table and walk.
 
+    From the maze `forgotten` on, a table and its opposite are right with 51% at most, on average,
+    if both see the same; None where that is not shown.
+
     >>> from remanence import envs, networks
     >>> from remanence.certificates import mazes
     >>> architecture = networks.Architecture(cell="bmru", state_size=2, head=[])
@@ -48,6 +51,7 @@ class MazeCertificate:
     environment: Mapping[str, Any]
     program: Mapping[str, Any]
     findings: tuple[Finding, ...]
+    forgotten: int | None = None
 
     def select(self, walk: str) -> list[Finding]:
         """The findings for one way of walking, a table each."""
@@ -72,6 +76,7 @@ class MazeCertificate:
             "environment": dict(self.environment),
             "program": dict(self.program),
             "findings": [found.to_json() for found in self.findings],
+            "forgotten": self.forgotten,
         }
 
     def save(self, path: str | Path) -> None:
@@ -140,4 +145,5 @@ def certify_mazes(
         },
         program={"name": "portable", "version": PORTABLE_VERSION, "precision": precision},
         findings=tuple(findings),
+        forgotten=prover.find_forgotten(),
     )

@@ -10,6 +10,7 @@ from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._chain import Chain
 from remanence.certificates.mazes._enclosing import enclose
 from remanence.certificates.mazes._finding import REFUTED, Finding
+from remanence.certificates.mazes._forgetting import find_forgotten
 from remanence.certificates.mazes._memories import Memories
 from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._sequences import Refutation
@@ -50,6 +51,14 @@ class Prover:
         """The verdict for each way of walking."""
         found = {walk: self._decide(table, walk) for walk in (GREEDY, STRAIGHT)}
         return {**found, ANY: self._decide(table, ANY, found[STRAIGHT].refutation)}
+
+    def find_forgotten(self) -> int | None:
+        """From which maze on it provably cannot tell tables apart; None if that is not shown."""
+        if self.cell != "mingru" or not self.enclosable:
+            return None
+        world = self.worlds[GREEDY]
+        letters = [self.open_case(table, GREEDY).letters for table in list_tables(world.maze)]
+        return find_forgotten(self.memories, world, letters)
 
     def make_boxes(self, history: int) -> Boxes:
         """Boxes that are told apart by so many observations."""
