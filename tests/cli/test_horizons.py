@@ -283,3 +283,20 @@ def test_lengths_as_they_are_typed():
 def test_columns_are_powers_of_ten_where_there_are_many():
     assert choose_columns(np.array(parse_lengths("2:1e6")))[0] == 10
     assert choose_columns(np.array([3, 7, 500])) == [3, 7, 500]
+
+
+def test_certify_and_check_speak_of_every_sequence_of_mazes(tree_run, capsys):
+    main(["certify", str(tree_run), "--lengths", "1-2", "--budget", "500"])
+    shown = capsys.readouterr().out
+    assert "seed 1, mingru, in any number of mazes of the lengths 1, 2" in shown
+    assert "stalls at the earliest in maze 1, and never takes an arm" in shown
+    assert (tree_run / "maze_certificates.parquet").exists()
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(tree_run), "--json"])
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "verified"
+
+
+def test_lengths_are_no_option_of_the_t_maze(run):
+    with pytest.raises(SystemExit):
+        main(["certify", str(run), "--lengths", "1-2"])

@@ -121,6 +121,21 @@ def test_only_what_is_missing_is_done(copy, study, whole):
     assert_same_tables(copy, whole)
 
 
+def test_one_more_stage_is_done_and_nothing_else(copy, study):
+    more = [dataclasses.replace(it, stages=(*it.stages, "sample")) for it in study.jobs]
+    before = list_times(copy)
+    assert run_here(copy, dataclasses.replace(study, jobs=more)).finished
+    changed = {name for name, when in list_times(copy).items() if before.get(name) != when}
+    tables = [f"sampled_{name}.parquet" for name in ("evaluations", "outcomes", "decisions")]
+    files = {f"runs/{it.id}/{table}" for it in more for table in tables}
+    assert {name for name in changed if name.startswith("runs/")} <= files
+    assert changed - files == {"study.json", *(f"status/{it.id}.json" for it in more)}
+    assert StudyDirectory(copy).read_study().jobs[0].stages[-1] == "sample"
+    # But none that was there may be left out.
+    with pytest.raises(StoreError, match="stages"):
+        run_here(copy, study)
+
+
 def test_a_lost_agent_comes_back(copy, study, whole):
     agent = StudyDirectory(copy).open_run(study.jobs[0]).agent_path(1)
     agent.unlink()

@@ -210,7 +210,7 @@ def certify(
     except (Undecided, UnportableError) as reason:
         portable, unportable = None, str(reason).rstrip(".")
     return Certificate(
-        agent=_identify(agent),
+        agent=identify_agent(agent),
         environment=identify_environment(environment, params),
         compiled=compiled,
         portable=portable,
@@ -339,7 +339,8 @@ def _find_culprit(sets: Mapping[int, LengthSet], length: int) -> int:
     return next(goal for goal, lengths in sets.items() if length not in lengths)
 
 
-def _identify(agent: Agent) -> dict[str, Any]:
+def identify_agent(agent: Agent) -> dict[str, Any]:
+    """By which a certificate knows an agent: the hash of its policy, and its architecture."""
     arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
     architecture = json.loads(agent.architecture.to_json())
     return {"sha256": hash_policy(arrays), "architecture": architecture}

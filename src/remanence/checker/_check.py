@@ -18,51 +18,26 @@ from ._certificates import FORMAT, read_certificate, shape_evidence
 from ._fields import demand, parse_json, read_bytes
 from ._findings import find
 from ._kernel import Policy, UndecidedError, prove
+from ._maze_check import check_findings, count_inputs
+from ._maze_fields import KIND as MAZES
+from ._maze_fields import read_certificate as read_maze_certificate
 from ._orbits import Machine
 from ._program import Program
+from ._statements import (
+    NOT_CHECKED,
+    NOT_REPRODUCED,
+    REFUTED,
+    VERIFIED,
+    Report,
+    Statement,
+    judge,
+)
 from ._weights import find_discrete, hash_policy, read_agent, take_policy
 from ._wording import describe_claims
 
 LARGEST_FILE = 32 * 2**20  # bytes
-VERIFIED, REFUTED = "verified", "refuted"
-NOT_REPRODUCED, NOT_CHECKED = "not reproduced", "not checked"
-CHECKED = {VERIFIED: 0, REFUTED: 1, NOT_REPRODUCED: 3, NOT_CHECKED: 3}
-
 # Runs the compiled program anew, in an environment and for some steps at most: what it claims.
 Rerun = Callable[[Mapping[str, Any], int | None], Mapping[str, Any]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Statement:
-    """One thing that a certificate says: of what, in words, what came of it, and why."""
-
-    part: str
-    name: str
-    says: str
-    status: str
-    note: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Report:
-    """All statements of a certificate, and what is worth knowing of it."""
-
-    format: int
-    environment: Mapping[str, Any]
-    architecture: Mapping[str, Any]
-    program: Mapping[str, Any] | None
-    statements: tuple[Statement, ...]
-
-    @property
-    def verdict(self) -> str:
-        """ "refuted" if anything is, "verified" if everything is, else "not reproduced"."""
-        found = {statement.status for statement in self.statements}
-        return REFUTED if REFUTED in found else VERIFIED if found == {VERIFIED} else NOT_REPRODUCED
-
-    @property
-    def exit_code(self) -> int:
-        """0, 1 or 3."""
-        return CHECKED[self.verdict]
 
 
 def check(
@@ -75,7 +50,7 @@ def check(
     _check_arithmetic()
     with np.errstate(all="ignore"):
         statements = tuple(_check(certificate, arrays, architecture, rerun))
-    compiled = certificate["compiled"]
+    compiled = certificate.get("compiled")
     return Report(
         format=certificate["format"],
         environment=certificate["environment"],
@@ -87,6 +62,8 @@ def check(
 
 def _read(found: Any) -> dict[str, Any]:
     first = isinstance(found, dict) and type(found.get("format")) is int and found["format"] == 1
+    if isinstance(found, dict) and found.get("kind") == MAZES:
+        return read_maze_certificate(found)
     return _format1.read(found) if first else read_certificate(found)
 
 
@@ -105,9 +82,13 @@ def _check(
     agent, environment = certificate["agent"], certificate["environment"]
     same_weights = agent["sha256"] == hash_policy(arrays)
     same_network = agent["architecture"] == architecture
-    yield _judge("agent", "sha256", "it is the agent with these weights", same_weights)
-    yield _judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
+    yield judge("agent", "sha256", "it is the agent with these weights", same_weights)
+    yield judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
     if not (same_weights and same_network):
+        return
+    if certificate["kind"] == MAZES:
+        shape = {**architecture, "inputs": count_inputs(environment)}
+        yield from check_findings(certificate, take_policy(arrays, shape), shape)
         return
     shape = {**architecture, "previous_action": environment["previous_action"]}
     weights = take_policy(arrays, shape)
@@ -136,10 +117,6 @@ def _name_network(agent: Mapping[str, Any]) -> str:
     return f"{found['cell']} of {found['state_size']} units{layers}"
 
 
-def _judge(part: str, name: str, says: str, holds: bool, note: str | None = None) -> Statement:
-    return Statement(part, name, says, VERIFIED if holds else REFUTED, note)
-
-
 @dataclasses.dataclass(frozen=True)
 class Proof:
     """Lengths on which every program is optimal, and on which every one takes the wrong arm."""
@@ -160,7 +137,7 @@ def _check_contraction(
         return None, Statement("contraction", "optimal", says, NOT_REPRODUCED, note)
     found = proof.optimal.write()
     note = None if found == claim["optimal"] else f"proved: {_lengths.describe(found)}"
-    return proof, _judge("contraction", "optimal", says, note is None, note)
+    return proof, judge("contraction", "optimal", says, note is None, note)
 
 
 def derive(policy: Policy, evidence: list[dict[str, Any]]) -> Proof:
@@ -200,7 +177,7 @@ def _check_portable(
 ) -> Iterator[Statement]:
     precision = f"binary{8 * weights['output.weight'].itemsize}"
     named = claims["program"]["precision"] == precision
-    yield _judge("portable", "program", f"it runs in {claims['program']['precision']}", named)
+    yield judge("portable", "program", f"it runs in {claims['program']['precision']}", named)
     closed = [sum(filter(None, (cue["transient"], cue["period"]))) + 1 for cue in claims["cues"]]
     budget = claims["budget"] or max(closed)
     try:
@@ -251,7 +228,7 @@ def _check_compiled(
             agrees = _agree(value, value_here)
             if same:
                 note = None if agrees else f"run again: {says_here}"
-                yield _judge("compiled", name, says, agrees, note)
+                yield judge("compiled", name, says, agrees, note)
             else:
                 note = "the same here, by another program" if agrees else f"here: {says_here}"
                 yield Statement("compiled", name, says, NOT_REPRODUCED, note)
@@ -289,14 +266,3 @@ def _contradict(
                 length = int(odd[0]) + 1
                 arm = "right" if optimal[odd[0]] else "wrong"
                 yield "solved", (REFUTED, f"every program takes the {arm} arm at length {length:,}")
-
-
-def to_json(report: Report) -> dict[str, Any]:
-    """A report as data."""
-    return {
-        "verdict": report.verdict,
-        "format": report.format,
-        "environment": dict(report.environment),
-        "program": report.program,
-        "statements": [dataclasses.asdict(statement) for statement in report.statements],
-    }

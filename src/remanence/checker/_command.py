@@ -9,8 +9,10 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._check import NOT_CHECKED, REFUTED, Report, Rerun, Statement, check, to_json
+from ._check import Rerun, check
 from ._fields import CertificateError
+from ._maze_check import WAYS
+from ._statements import NOT_CHECKED, REFUTED, Report, Statement, to_json
 
 CANNOT_READ = 2
 WIDTH = 80
@@ -20,6 +22,7 @@ PARTS = {
     "contraction": "The network, however numbers are rounded (proof by contraction)",
     "portable": "The portable program: the same bits on every machine",
     "compiled": "The compiled program",
+    **{walk: f"For any number of mazes, {way}" for walk, way in WAYS.items()},
 }
 VERDICTS = {
     "verified": "VERIFIED: everything that the certificate says, in these senses.",
@@ -84,15 +87,23 @@ def _complain(problem: str, as_json: bool) -> Outcome:
 
 def describe(report: Report, rerun: bool = False) -> str:
     """A report on one screen of 80 columns."""
-    factor = report.environment["time_limit_factor"]
-    limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
-    lines = [f"A certificate of format {report.format}, for the T-maze with {limit}"]
-    if report.format == 1:
-        lines.append("(an old format, which does not name the program that it speaks of)")
+    lines = _introduce(report)
     for part, statements in itertools.groupby(report.statements, lambda found: found.part):
         lines += ["", PARTS[part] + _name_program(report, part)]
         lines += _list_statements(list(statements), rerun)
     return "\n".join([*lines, "", VERDICTS[report.verdict]])
+
+
+def _introduce(report: Report) -> list[str]:
+    about, form = report.environment, f"A certificate of format {report.format}"
+    if about["name"] != "tmaze":
+        lengths = ", ".join(map(str, about["lengths"]))
+        mazes = f"every sequence of mazes of the lengths {lengths}"
+        return textwrap.wrap(f"{form}, for {mazes}, tables of {about['table_size']}", WIDTH)
+    factor = about["time_limit_factor"]
+    limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
+    old = "(an old format, which does not name the program that it speaks of)"
+    return [f"{form}, for the T-maze with {limit}", *([old] if report.format == 1 else [])]
 
 
 def _name_program(report: Report, part: str) -> str:

@@ -4,7 +4,7 @@ docs/certificates.md defines it. Each operation is one of NumPy's on arrays of o
 rounds every element correctly and fuses nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,30 +112,42 @@ class Program:
         prefixes = ["cell."] if count == 1 else [f"cell.cells.{n}." for n in range(count)]
         self.layers = [_below(weights, prefix) for prefix in prefixes]
         self.start = np.zeros(count * shape["state_size"], self.dtype)
+        # Of an LSTM's state, h and c, the next layer sees h.
+        self.outputs = shape["state_size"] // (2 if shape["cell"] == "lstm" else 1)
 
     def look(self, cue: int, junction: int, previous: int | None) -> Look:
-        """What the network makes of an observation."""
+        """What the network makes of an observation of the T-maze."""
         seen = [cue, junction]
         if self.shape["previous_action"]:
             seen += [int(previous == action) for action in range(4)]
-        features = self._dense("encoder", np.array(seen, self.dtype))
+        return self.see(seen)
+
+    def see(self, numbers: Sequence[int]) -> Look:
+        """What the network makes of any observation."""
+        features = self._dense("encoder", np.array(numbers, self.dtype))
         return features, project(self.shape["cell"], self.layers[0], features)
 
     def step(self, look: Look, state: Vector) -> tuple[Vector, Vector]:
         """The state after an observation, and the logits."""
+        state = self.update(look, state)
+        return state, self.decode(look, state)
+
+    def update(self, look: Look, state: Vector) -> Vector:
+        """The state after an observation."""
         cell, width = self.shape["cell"], self.shape["state_size"]
-        # Of an LSTM's state, h and c, the next layer sees h.
-        outputs = width // 2 if cell == "lstm" else width
         states, seen = [], look[1]
         for number, weights in enumerate(self.layers):
             if number:
-                seen = project(cell, weights, states[-1][:outputs])
+                seen = project(cell, weights, states[-1][: self.outputs])
             states.append(update(cell, weights, seen, state[number * width :][:width]))
-        hidden = states[-1][:outputs]
+        return np.concatenate(states)
+
+    def decode(self, look: Look, state: Vector) -> Vector:
+        """The logits, from an observation and the state after it."""
+        hidden = state[-self.shape["state_size"] :][: self.outputs]
         hidden = rectify(look[0] + hidden) if self.shape["skip"] else hidden
         hidden = self._dense("head", hidden)
-        logits = apply(self.weights["output.weight"], self.weights["output.bias"], hidden)
-        return np.concatenate(states), logits
+        return apply(self.weights["output.weight"], self.weights["output.bias"], hidden)
 
     def _dense(self, part: str, x: Vector) -> Vector:
         for number in range(len(self.shape[part])):

@@ -86,7 +86,8 @@ def take_policy(
 
 def _list_shapes(shape: Mapping[str, Any]) -> Sequence[tuple[str, list[int]]]:
     """Name and shape of each of a policy's arrays."""
-    width, inputs = shape["state_size"], 6 if shape["previous_action"] else 2
+    width = shape["state_size"]
+    inputs = shape["inputs"] if "inputs" in shape else 6 if shape["previous_action"] else 2
     width = (
         width // 2 if shape["cell"] == "lstm" else width
     )  # its state is two numbers of each unit

@@ -1,9 +1,9 @@
-"""`remanence certify`: whether the memory of trained agents lasts, for all lengths there are."""
+"""`remanence certify`: whether the memory of trained agents lasts, for all that may come."""
 
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -11,10 +11,15 @@ from rich.padding import Padding
 from rich.table import Table
 
 from remanence.certificates import BUDGET, Certificate, explain, headline
+from remanence.certificates.mazes import BUDGET as MAZES_BUDGET
+from remanence.certificates.mazes import can_certify_mazes
 from remanence.cli._agents import open_agents
 from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._maze_tables import tabulate_mazes, tell_mazes
+from remanence.cli._options import parse_numbers
 from remanence.cli._progress import show_count
-from remanence.study import certify_agents
+from remanence.errors import InvalidOptionError
+from remanence.study import AgentGroup, certify_agents, certify_maze_agents
 from remanence.training import keep_compiled_programs
 
 MOST_TOLD = 2
@@ -22,13 +27,20 @@ MOST_TOLD = 2
 
 @dataclasses.dataclass(frozen=True)
 class Certify(Command):
-    """Settle how trained agents do on every length of the T-maze, not just on some.
+    """Settle how trained agents do on every length of the T-maze, or in every sequence of mazes.
 
-    Writes a certificate for each seed, RUN/certificates/seed-N.json, and a table of them,
-    RUN/certificates.parquet. A certificate says what the compiled program does on this machine,
-    what the portable program does, whose bits are the same on every machine, and what is proved of
-    the network however numbers are rounded. `remanence check` verifies it from the agent's weights,
-    by a checker that shares no code with what made it.
+    For agents of the T-maze, writes a certificate for each seed, RUN/certificates/seed-N.json, and
+    a table of them, RUN/certificates.parquet. A certificate says what the compiled program does on
+    this machine, what the portable program does, whose bits are the same on every machine, and what
+    is proved of the network however numbers are rounded.
+
+    For agents of the LookupTreeMaze, writes RUN/maze-certificates/seed-N.json and
+    RUN/maze_certificates.parquet, about the portable program: for each table, and for any number of
+    mazes, whether a greedy agent is right in all of them, and whether its memory is, led straight
+    ahead or however it walks. What is refuted comes with the mazes in which it fails.
+
+    `remanence check` verifies certificates from the agent's weights, by a checker that shares no
+    code with what made them.
 
     Example: remanence certify runs/gru --seeds 1-6
     """
@@ -37,29 +49,50 @@ class Certify(Command):
     """A run's directory, or the file of one agent."""
     seeds: Annotated[str | None, OPTIONAL] = None
     """Only these seeds of the run, such as 1-6 or 1,4,7."""
-    budget: int = BUDGET
-    """Follow a memory for at most so many steps; what that does not settle is "undecided"."""
+    budget: Annotated[int | None, OPTIONAL] = None
+    """Follow a memory for at most so many steps (1,000,000 if not given), or look at so many pairs
+    of place and memory (100,000); what that does not settle is "undecided"."""
+    lengths: Annotated[str | None, OPTIONAL] = None
+    """Of mazes in a row: only these lengths, such as 1-3 or 2,4; those trained on if not given."""
     out: Annotated[Path | None, OPTIONAL] = None
-    """Write certificates to this directory, and no table; RUN/certificates if not given."""
+    """Write certificates to this directory, and no table; to the run if not given."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
-        with show_count("certifying") as show:
-            certificates = certify_agents(group, budget=self.budget, out=self.out, on_agent=show)
-        out = self.out or group.records.path / "certificates"
+        in_a_row = can_certify_mazes(group.env[0])
+        if self.lengths is not None and not in_a_row:
+            remedy = "leave it out: on the T-maze a certificate speaks of every length"
+            raise InvalidOptionError("lengths", self.lengths, remedy)
+        certificates = self._certify_mazes(group) if in_a_row else self._certify(group)
+        folder = "maze-certificates" if in_a_row else "certificates"
+        out = self.out or group.records.path / folder
         if self.json:
             made = {str(seed): certificate.to_json() for seed, certificate in certificates.items()}
             print(json.dumps({"out": str(out), "certificates": made}, allow_nan=False))
-        elif len(certificates) <= MOST_TOLD:
+            return
+        tell, tabulate = (tell_mazes, tabulate_mazes) if in_a_row else (_tell, _tabulate)
+        if len(certificates) <= MOST_TOLD:
             for seed, certificate in certificates.items():
-                _tell(console, seed, certificate)
+                tell(console, seed, certificate)
         else:
-            _tabulate(console, certificates)
-        if not self.json:
-            console.print(f"Written to {out}.", highlight=False)
+            tabulate(console, certificates)
+        console.print(f"Written to {out}.", highlight=False)
+
+    def _certify(self, group: AgentGroup) -> dict[int, Any]:
+        budget = BUDGET if self.budget is None else self.budget
+        with show_count("certifying") as show:
+            return certify_agents(group, budget=budget, out=self.out, on_agent=show)
+
+    def _certify_mazes(self, group: AgentGroup) -> dict[int, Any]:
+        budget = MAZES_BUDGET if self.budget is None else self.budget
+        lengths = None if self.lengths is None else parse_numbers("lengths", self.lengths, 1)
+        with show_count("certifying, table by table") as show:
+            return certify_maze_agents(
+                group, lengths=lengths, budget=budget, out=self.out, on_agent=show
+            )
 
 
 def _tell(console: Console, seed: int, certificate: Certificate) -> None:

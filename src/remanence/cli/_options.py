@@ -52,20 +52,25 @@ def _parse_value(text: str) -> Any:
 
 def parse_seeds(text: str) -> list[int]:
     """Seeds as they are typed: 7, 1-30, or 1,4,10-12."""
-    ranges = [_parse_seed_range(text, part) for part in text.split(",")]
+    return check_seeds(parse_numbers("seeds", text, 0))
+
+
+def parse_numbers(name: str, text: str, least: int) -> list[int]:
+    """Whole numbers from `least` on, as they are typed: 7, 1-30, or 1,4,10-12."""
+    ranges = [_parse_range(name, text, part, least) for part in text.split(",")]
     # Counted before they are listed, as a slip of the hand asks for billions.
     if sum(map(len, ranges)) > MOST_SEEDS:
-        raise InvalidOptionError("seeds", text, f"at most {MOST_SEEDS:,} are possible")
-    return check_seeds([seed for seeds in ranges for seed in seeds])
+        raise InvalidOptionError(name, text, f"at most {MOST_SEEDS:,} are possible")
+    return [number for numbers in ranges for number in numbers]
 
 
-def _parse_seed_range(text: str, part: str) -> range:
+def _parse_range(name: str, text: str, part: str, least: int) -> range:
     low, dash, high = part.partition("-")
     try:
         first, last = int(low), int(high if dash else low)
     except ValueError as error:
-        raise InvalidOptionError("seeds", text, "write 7, 1-30 or 1,4,10-12") from error
-    if not 0 <= first <= last <= LARGEST_SEED:
-        remedy = f"use numbers from 0 to {LARGEST_SEED:,}, the smaller one of a range first"
-        raise InvalidOptionError("seeds", text, remedy)
+        raise InvalidOptionError(name, text, "write 7, 1-30 or 1,4,10-12") from error
+    if not least <= first <= last <= LARGEST_SEED:
+        remedy = f"use numbers from {least} to {LARGEST_SEED:,}, the smaller one of a range first"
+        raise InvalidOptionError(name, text, remedy)
     return range(first, last + 1)

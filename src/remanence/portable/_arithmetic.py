@@ -32,6 +32,18 @@ def apply_affine(weight: np.ndarray, bias: np.ndarray, x: np.ndarray) -> np.ndar
     return multiply(weight, x) + bias
 
 
+def apply_affine_between(
+    weight: np.ndarray, bias: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest that W x + b comes to, of all x between two vectors.
+
+    Rounding keeps order: what is multiplied and added up is least where every term is.
+    """
+    rises, low, high = weight >= 0, lower[..., None, :], upper[..., None, :]
+    least = total(weight * np.where(rises, low, high)) + bias
+    return least, total(weight * np.where(rises, high, low)) + bias
+
+
 def relu(x: np.ndarray) -> np.ndarray:
     """x where it is above 0, else 0."""
     return np.where(x > 0, x, x.dtype.type(0))

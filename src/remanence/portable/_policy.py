@@ -9,7 +9,7 @@ import numpy as np
 import safetensors
 
 from remanence.errors import InvalidOptionError, StoreError
-from remanence.portable._arithmetic import apply_affine, relu
+from remanence.portable._arithmetic import apply_affine, apply_affine_between, relu
 from remanence.portable._cells import PORTABLE_CELLS, make_cell
 
 _PREFIX = "policy."
@@ -51,6 +51,8 @@ class PortablePolicy:
     >>> state = policy.update(prepared, np.array([1.5]))
     >>> policy.decode(prepared, state).tolist()
     [-0.75, 0.75]
+    >>> policy.bound(prepared, np.array([-1.0]), np.array([2.0]))
+    (array([-1.]), array([2.]))
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]):
@@ -128,6 +130,21 @@ class PortablePolicy:
         if self.skip:
             hidden = relu(prepared[0] + hidden)
         return apply_affine(*self.output, _apply_dense(self.head, hidden))
+
+    def bound(
+        self, prepared: tuple[np.ndarray, Any], lower: np.ndarray, upper: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on what the output layer sees, (..., units) each, for all states between two.
+
+        Every operation keeps order when it rounds, so that the program itself, at the right ends,
+        bounds what it does in between; nothing has to be added for rounding.
+        """
+        lower, upper = self.cell.read(lower), self.cell.read(upper)
+        if self.skip:
+            lower, upper = relu(prepared[0] + lower), relu(prepared[0] + upper)
+        for weight, bias in self.head:
+            lower, upper = map(relu, apply_affine_between(weight, bias, lower, upper))
+        return lower, upper
 
     def _take(self, name: str, *instead: None) -> Any:
         return self._arrays.get(name, *instead) if instead else self._arrays[name]

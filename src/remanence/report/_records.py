@@ -39,6 +39,7 @@ NEEDED = {
         **{"seed": WHOLE, "solved": WORD, "optimal": WORD},
         **{"transient_up": NUMBER, "transient_down": NUMBER},
     },
+    "maze_certificates": {"seed": WHOLE, "table": WORD, "walk": WORD, "verdict": WORD},
     "curves": {"seed": WHOLE, "iteration": WHOLE, "return": NUMBER},
 }
 IDENTITY = (

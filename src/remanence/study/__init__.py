@@ -9,6 +9,7 @@ from remanence.study._estimate import estimate_seconds_left as estimate_seconds_
 from remanence.study._estimate import fit_seeds as fit_seeds
 from remanence.study._jobs import Stop as Stop
 from remanence.study._jobs import run_job as run_job
+from remanence.study._maze_stage import certify_maze_agents as certify_maze_agents
 from remanence.study._plan import Job as Job
 from remanence.study._plan import Study as Study
 from remanence.study._profiles import list_profiles as list_profiles

@@ -10,6 +10,8 @@ stability.parquet            a row for each agent
 orbits.parquet               how the memory of each agent begins to settle
 certificates/seed-1.json ...
 certificates.parquet         a row for each agent
+maze-certificates/seed-1.json ...
+maze_certificates.parquet    a row for each agent, table and way of walking
 """
 
 import dataclasses
@@ -52,6 +54,8 @@ class AgentRecords:
     (True, False, [])
     >>> records.table_path("stability").as_posix(), records.certificate_path(1).as_posix()
     ('run/stability.parquet', 'run/certificates/seed-1.json')
+    >>> records.maze_certificate_path(1).as_posix()
+    'run/maze-certificates/seed-1.json'
     """
 
     path: Path
@@ -68,6 +72,10 @@ class AgentRecords:
         path, *older = (folder / f"seed-{seed}.json" for folder in self._list_folders())
         found = [file for file in older if file.exists()]
         return found[0] if found and not path.exists() else path
+
+    def maze_certificate_path(self, seed: int) -> Path:
+        """The certificate of one agent for every sequence of mazes."""
+        return self.path / "maze-certificates" / f"seed-{seed}.json"
 
     def _list_folders(self) -> list[Path]:
         """Where certificates are, and where an earlier version left them."""

@@ -24,6 +24,7 @@ _COMMANDS = {
     "stability": "`remanence evaluate`",
     "sample": "`remanence evaluate --sampled`",
     "certify": "`remanence certify`",
+    "certify-mazes": "`remanence certify`",
 }
 
 

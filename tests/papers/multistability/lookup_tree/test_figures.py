@@ -139,9 +139,31 @@ def test_arms_are_side_by_side():
 
 
 def test_a_study_without_variants_does_not_miss_them():
-    assert [name for name, figure in FIGURES.items() if figure.optional] == ["variants"]
+    optional = [name for name, figure in FIGURES.items() if figure.optional]
+    assert optional == ["certified", "variants"]
 
 
 def test_learning_curves_are_of_each_model():
     titles = [axes.get_title() for axes in draw("learning").axes]
     assert titles == [f"{NAMES[model]} (3)" for model in MODELS]
+
+
+def test_failures_are_marked_and_what_is_proved_is_counted():
+    drawn, found = draw("certified"), TABLES["maze_certificates"]
+    assert [axes.get_title(loc="left") for axes in drawn.axes] == [
+        "greedy",
+        "straight ahead",
+        "any walk",
+    ]
+    names = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
+    assert sorted(names) == sorted(NAMES.values())
+    for axes, walk in zip(drawn.axes, ("greedy", "straight", "any"), strict=True):
+        marks = np.concatenate([line.get_xdata() for line in axes.lines])
+        refuted = select_rows(found, walk=walk, verdict="refuted")["refuted_in"]
+        assert sorted(marks) == sorted(refuted)
+        crosses = [line.get_xdata() for line in axes.lines if line.get_marker() == "x"]
+        stalled = select_rows(found, walk=walk, fails_by="stall")["refuted_in"]
+        assert sorted(np.concatenate(crosses)) == sorted(stalled)
+        told = [text.get_text() for text in axes.texts]
+        assert told.count("3, 0 of 6") == told.count("0, 3 of 6") == 1
+        assert told.count("0, 0 of 6") == 3

@@ -36,7 +36,7 @@ def test_profiles_ask_for_all_that_figures_need_and_survive_json(profile):
     assert (study.name, study.profile) == ("lookup-tree", profile)
     assert study.note
     for job in study.jobs:
-        assert job.stages == ("evaluate", "sample", "stability", "losses")
+        assert job.stages == ("evaluate", "sample", "stability", "losses", "certify-mazes")
         assert job.lengths == (NUMBERS[:2] if profile == "smoke" else NUMBERS)
         assert job.id.startswith(f"lookup-tree-{job.cell}")
         # Learning rates reach 0 with the last iteration.

@@ -16,6 +16,7 @@ from remanence.papers.multistability.lookup_tree._tables import derive_tables
 from remanence.papers.multistability.lookup_tree._task import name_task
 from remanence.papers.multistability.lookup_tree.claims import CLAIMS
 from remanence.report import judge_claims, list_rows, read_records, write_report
+from remanence.store import write_table
 from tests.papers.multistability.lookup_tree.stores import (
     CELLS,
     CUES,
@@ -169,3 +170,13 @@ def test_five_sentences_sum_it_up(tables):
         "the junction's flag 10% and 4%.",
         f"The study is too small to test any of the paper's {len(CLAIMS)} claims.",
     ]
+
+
+def test_certificates_are_read_where_there_are_some(tmp_path):
+    study = write_study(tmp_path / "study")
+    assert not count_rows(derive_tables(read_records(study))["maze_certificates"])
+    row = {"seed": [1], "table": ["+-"], "walk": ["any"], "verdict": ["certified"]}
+    columns = {name: np.array(values) for name, values in row.items()}
+    write_table(study / "runs" / "lookup-tree-hybrid" / "maze_certificates.parquet", columns)
+    found = derive_tables(read_records(study))["maze_certificates"]
+    assert (found["model"].tolist(), found["verdict"].tolist()) == (["hybrid"], ["certified"])

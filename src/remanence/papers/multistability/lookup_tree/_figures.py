@@ -5,6 +5,7 @@ import functools
 from remanence.figures import StudyFigure, draw_learning
 from remanence.papers.multistability._environments import draw_environments
 from remanence.papers.multistability._looks import LOOKS
+from remanence.papers.multistability.lookup_tree._certified import draw_certified
 from remanence.papers.multistability.lookup_tree._lost import draw_lost
 from remanence.papers.multistability.lookup_tree._reach import draw_reach
 from remanence.papers.multistability.lookup_tree._scatter import LOWEST, draw_scatter
@@ -60,6 +61,19 @@ FIGURES = {
         "be cured by several. Circles are the share of right decisions that the same spoils. Early "
         "mazes are about as many as there are in training, late ones all that follow; numbers are "
         "those of all models of a kind together.",
+    ),
+    "certified": StudyFigure(
+        draw_certified,
+        needs=("maze_certificates",),
+        title="What is proved for any number of mazes",
+        caption="A mark for each model and table that fails in some sequence of mazes: the maze in "
+        "which it does, at the earliest where all shorter sequences were looked through. Numbers "
+        "to the right of a panel count models and tables for which every sequence, however long, "
+        "is proved to end well, and those left undecided. Greedy: every action is the most likely "
+        "one, and every arm that is taken the right one; crosses never take an arm. Straight "
+        "ahead and any walk: at every junction the right arm is the more likely of the two, when "
+        "the model is led there, in the fewest steps or in any way there is.",
+        optional=True,
     ),
     "greedy-parallelizable": _describe_scatter("parallelizable", "greedy"),
     "greedy-nonlinear": _describe_scatter("nonlinear", "greedy"),

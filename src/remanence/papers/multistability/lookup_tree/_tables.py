@@ -13,6 +13,8 @@ reach       a row for each model, way of acting and bin of decisions, from the `
 lost        a row for each model and `when` ("early", "late"): of the decisions from the `first` to
             the `last` of an episode, how many were wrong, how many of these are cured by showing
             the table, the index or the flag again, and how many right ones are spoiled by it
+maze_certificates
+            for each agent, table and way of walking what is proved of any number of mazes
 variants    `scores` of sampling agents of other arms, and of those of the main arm with the same
             model and seed; `beside` is the variant that a row is to be compared in
 sampled_scores_of_nonlinear_models, greedy_scores_of_parallelizable_models, ...
@@ -83,6 +85,7 @@ def derive_tables(records: Records) -> Tables:
         "groups": stack_rows(list(_list_groups(scores)), GROUP_COLUMNS),
         "reach": stack_rows(list(_list_reach(records)), REACH_COLUMNS),
         "lost": stack_rows(list(_list_lost(records)), LOST_COLUMNS),
+        "maze_certificates": records.tables["maze_certificates"],
         "variants": stack_rows(list(_list_variants(rows, records.variants)), VARIANT_COLUMNS),
         **{
             f"{acting}_scores_of_{kind}_models": select_rows(

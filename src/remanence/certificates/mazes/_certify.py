@@ -1,0 +1,149 @@
+"""Certificates for every sequence of mazes, however many: of one agent, for all tables."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from remanence._numbers import check_whole
+from remanence.certificates._certify import PORTABLE_VERSION, identify_agent
+from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
+from remanence.certificates.mazes._prover import Prover
+from remanence.certificates.mazes._world import check_lengths, list_tables
+from remanence.envs import AbstractEnvironment, LookupTreeMaze
+from remanence.errors import InvalidOptionError
+from remanence.networks import Agent, check_fits
+from remanence.store import write_json
+
+KIND, FORMAT = "remanence maze certificate", 1
+BUDGET = 100_000
+
+OnTable = Callable[[int, int], Any]
+
+
+def _ignore(number: int, total: int) -> None:
+    del number, total
+
+
+@dataclasses.dataclass(frozen=True)
+class MazeCertificate:
+    """What is known of every sequence of mazes, for one agent: a finding for each table and walk.
+
+    From the maze `forgotten` on, a table and its opposite are right with 51% at most, on average,
+    if both see the same; None where that is not shown.
+
+    >>> from remanence import envs, networks
+    >>> from remanence.certificates import mazes
+    >>> architecture = networks.Architecture(cell="bmru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 4, 4, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 4, key=jax.random.key(1))
+    >>> agent = networks.Agent(policy, value, architecture)
+    >>> env = envs.make("lookup-tree-maze", table_size=2)
+    >>> certificate = mazes.certify_mazes(agent, env)
+    >>> certificate.judge("any"), len(certificate.select("any")), certificate.find_earliest("any")
+    ('refuted', 2, 1)
+    >>> certificate.save("certificate.json")
+    """
+
+    agent: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    program: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+    forgotten: int | None = None
+
+    def select(self, walk: str) -> list[Finding]:
+        """The findings for one way of walking, a table each."""
+        return [found for found in self.findings if found.walk == walk]
+
+    def judge(self, walk: str) -> str:
+        """The verdict for all tables together."""
+        verdicts = {found.verdict for found in self.select(walk)}
+        return next(it for it in (REFUTED, UNDECIDED, CERTIFIED) if it in verdicts)
+
+    def find_earliest(self, walk: str) -> int | None:
+        """After how many mazes the first of the sequences ends that refute; None if none does."""
+        found = [it.refutation.num_mazes for it in self.select(walk) if it.refutation]
+        return min(found, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate as the independent checker reads it."""
+        return {
+            "kind": KIND,
+            "format": FORMAT,
+            "agent": dict(self.agent),
+            "environment": dict(self.environment),
+            "program": dict(self.program),
+            "findings": [found.to_json() for found in self.findings],
+            "forgotten": self.forgotten,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON."""
+        write_json(Path(path), self.to_json())
+
+
+def can_certify_mazes(environment: AbstractEnvironment) -> bool:
+    """Whether certificates for every sequence of mazes are to be had in an environment.
+
+    >>> from remanence import envs
+    >>> from remanence.certificates import mazes
+    >>> [mazes.can_certify_mazes(maze) for maze in (envs.TMaze(), envs.LookupTreeMaze())]
+    [False, True]
+    """
+    return isinstance(environment, LookupTreeMaze)
+
+
+def certify_mazes(
+    agent: Agent,
+    env: tuple[AbstractEnvironment, Any],
+    *,
+    lengths: Sequence[int] | None = None,
+    budget: int = BUDGET,
+    on_table: OnTable = _ignore,
+) -> MazeCertificate:
+    """Settle how an agent's memory of each table fares in every sequence of mazes.
+
+    Mazes have these lengths, or all that they can have in `env`. `budget` bounds how many pairs of
+    place and memory are looked at for each table and walk, and is ten times as many as there may be
+    sets; where that is not enough, the verdict is "undecided". `on_table` is told how many tables
+    are done, of how many.
+
+    >>> from remanence import envs, networks
+    >>> from remanence.certificates import mazes
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 4, 4, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 4, key=jax.random.key(1))
+    >>> agent = networks.Agent(policy, value, architecture)
+    >>> env = envs.make("lookup-tree-maze", table_size=2)
+    >>> mazes.certify_mazes(agent, env, lengths=[1, 2]).environment["lengths"]
+    [1, 2]
+    """
+    maze, params = env
+    check_whole("budget", budget, 1)
+    if not isinstance(maze, LookupTreeMaze):
+        remedy = "sequences of mazes are those of LookupTreeMaze, without the previous action"
+        raise InvalidOptionError("env", type(maze).__name__, remedy)
+    check_fits(agent, maze)
+    low, high = int(np.min(params.length_low)), int(np.max(params.length_high))
+    chosen = check_lengths(range(low, high + 1) if lengths is None else lengths)
+    policy, shape = agent.make_portable(), agent.architecture
+    prover = Prover(policy, maze, chosen, budget, shape.cell, shape.num_layers)
+    tables, findings = list_tables(maze), []
+    for number, table in enumerate(tables, start=1):
+        findings += prover.decide(table).values()
+        on_table(number, len(tables))
+    precision = f"binary{8 * policy.dtype.itemsize}"
+    return MazeCertificate(
+        agent=identify_agent(agent),
+        environment={
+            "name": "lookup-tree-maze",
+            "table_size": maze.table_size,
+            "index_encoding": maze.index_encoding,
+            "lengths": list(chosen),
+        },
+        program={"name": "portable", "version": PORTABLE_VERSION, "precision": precision},
+        findings=tuple(findings),
+        forgotten=prover.find_forgotten(),
+    )

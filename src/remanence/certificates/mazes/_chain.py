@@ -1,0 +1,87 @@
+"""An agent that samples, and has finitely many memories: a Markov chain of places and memories."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from remanence.certificates.mazes._search import Search
+from remanence.certificates.mazes._world import ARM, World
+
+MOST_MAZES = 100_000
+SETTLED = 1e-12  # how much may still change from one maze to the next, in all
+
+
+class Chain:
+    """How often decisions are right in any number of mazes, exactly but for rounding.
+
+    Mazes are drawn as the environment draws them: a goal by a fair coin, an index that has it, a
+    length. There is no time limit. `logits` (nodes, 4) are those of a finished search for any walk.
+    """
+
+    def __init__(self, search: Search, table: Sequence[int], logits: np.ndarray):
+        likely = np.exp(logits - logits.max(1, keepdims=True))
+        likely /= likely.sum(1, keepdims=True)
+        following = search.world.following[search.places]
+        rows, actions = np.nonzero(following != ARM)
+        ahead = search.find(following[rows, actions], search.memories[rows])
+        moves = _collect(likely[rows, actions], ahead, rows, search.size)
+        turning = np.where(following == ARM, likely, 0)
+        right = search.world.find_right_arms(table)[search.places]
+        self._is_right = turning[np.arange(search.size), right]
+        self._leaves = turning.sum(1)
+        # Of entrances with their shares: how often each node is met before the next arm.
+        stays = scipy.sparse.eye_array(search.size, format="csc")
+        self._visit = scipy.sparse.linalg.splu((stays - moves).tocsc()).solve
+        self._opened = np.zeros(search.size)
+        odds = find_odds(search.world, table)
+        openings = search.find(search.world.openings, np.zeros(len(odds), int))
+        np.add.at(self._opened, openings, odds)
+        self._entered = self._list_entered(search, odds)
+
+    def _list_entered(self, search: Search, odds: np.ndarray) -> scipy.sparse.csc_array:
+        """From nodes with an arm to those at all entrances."""
+        leaving = np.flatnonzero(self._leaves)
+        entrances = np.tile(search.world.entrances, len(leaving))
+        sources = np.repeat(leaving, len(odds))
+        ahead = search.find(entrances, search.memories[sources])
+        return _collect(np.tile(odds, len(leaving)), ahead, sources, search.size)
+
+    def walk(self) -> Iterator[float]:
+        """The probability that the decision is right, maze by maze, until it stays the same."""
+        entered, change = self._opened, np.inf
+        while change > SETTLED:
+            visits = self._visit(entered)
+            yield float(visits @ self._is_right)
+            before, entered = entered, self._entered @ (visits * self._leaves)
+            entered /= entered.sum()  # which is 1 but for rounding
+            change = np.abs(entered - before).sum()
+
+    def find_long_run(self) -> float | None:
+        """The share of right decisions in the long run; None if it does not settle for long."""
+        shares = list(itertools.islice(self.walk(), MOST_MAZES))
+        return shares[-1] if len(shares) < MOST_MAZES else None
+
+    def average(self, num_mazes: Sequence[int]) -> list[float]:
+        """The mean share of right decisions in so many mazes."""
+        shares = np.array(list(itertools.islice(self.walk(), max(num_mazes))))
+        sums = np.append(0, np.cumsum(shares))
+        known = np.minimum(num_mazes, len(shares))
+        beyond = (np.asarray(num_mazes) - known) * shares[-1]
+        return ((sums[known] + beyond) / num_mazes).tolist()
+
+
+def find_odds(world: World, table: Sequence[int]) -> np.ndarray:
+    """How probable each maze is, in the order of entrances."""
+    signs, mazes = np.array(table), [world.places[number] for number in world.entrances]
+    alike = [np.count_nonzero(signs == table[maze.index]) for maze in mazes]
+    return 0.5 / (np.array(alike) * len(world.lengths))
+
+
+def _collect(
+    values: np.ndarray, targets: np.ndarray, sources: np.ndarray, size: int
+) -> scipy.sparse.csc_array:
+    """A sparse matrix in which values with the same place are added up."""
+    return scipy.sparse.coo_array((values, (targets, sources)), shape=(size, size)).tocsc()

@@ -1,0 +1,99 @@
+"""Proofs by sets: boxes that are told apart by more and more of the past, until they suffice."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from remanence.certificates.mazes._boxes import Boxes, UndecidedError, find_best
+from remanence.certificates.mazes._case import Case
+from remanence.certificates.mazes._finding import CERTIFIED, SETS, Finding
+from remanence.certificates.mazes._search import Choose, Search, find_endless
+from remanence.certificates.mazes._sets import Enclosure
+from remanence.certificates.mazes._walks import GREEDY
+from remanence.certificates.mazes._world import DOWN, UP
+
+MOST_HISTORY = 12
+COST = 10  # of a box, in nodes of a search
+WORK = 10  # how often a box may be mapped, for each node that the budget allows a search
+SLACK = 1e-6  # given away, for arithmetic that is a little coarser, as the checker's may be
+MakeBoxes = Callable[[int], Boxes]  # for a number of observations that are told apart
+Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
+
+
+def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
+    """Sets of memories, finer and finer, until they prove it or the budget is spent."""
+    work = 0
+    try:
+        for history in range(1, MOST_HISTORY + 1):
+            enclosure = bound(case, make_boxes(history)) if work < WORK * case.budget else None
+            if enclosure is None:
+                break
+            work += enclosure.search.size * enclosure.num_rounds
+            margin = judge(case, enclosure)
+            if margin is not None:
+                known = {"history": history, "num_rounds": enclosure.num_rounds}
+                least = None if case.walk == GREEDY else margin
+                return case.conclude(CERTIFIED, SETS, least_margin=least, **known)
+    except UndecidedError:
+        pass
+    return case.give_up()
+
+
+def bound(case: Case, boxes: Boxes) -> Enclosure | None:
+    """A box for each node; None if there are more than the budget allows.
+
+    A greedy agent is followed wherever it may go. Where boxes are smaller for having fewer nodes
+    that lead to them, less is possible, until nothing changes.
+    """
+    known: Known = {}
+    while True:
+        choose = _choose_possible(case, boxes, known) if case.walk == GREEDY else case.choose()
+        search = Search(case.world, boxes, case.letters, choose)
+        for _ in search.run(case.budget // COST):
+            pass
+        if not search.finished:
+            return None
+        enclosure = Enclosure(search, boxes)
+        enclosure.shrink()
+        if case.walk != GREEDY or not _exclude(enclosure, known):
+            return enclosure
+
+
+def judge(case: Case, enclosure: Enclosure) -> float | None:
+    """At least by how much the right arm is better at every junction; None if it may be worse.
+
+    Of a greedy agent: infinity if the wrong arm is never possible, nor to walk for ever.
+    """
+    search = enclosure.search
+    nodes = np.flatnonzero(case.world.at_junction[search.places])
+    right = case.right[search.places[nodes]]
+    rows, wrong = np.arange(len(nodes)), UP + DOWN - right
+    if case.walk == GREEDY:
+        fails = search.follow(nodes)[0][rows, wrong].any()
+        return None if fails or len(find_endless(search, np.arange(search.size))) else np.inf
+    least = float(enclosure.compare(nodes)[rows, right, wrong].min())
+    least -= SLACK * (1 + abs(least))
+    return least if least > 0 else None
+
+
+def _choose_possible(case: Case, boxes: Boxes, known: Known) -> Choose:
+    def choose(places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        possible = boxes.find_possible(case.letters[places], numbers)
+        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
+        for row, pair in enumerate(pairs):
+            if pair in known:
+                possible[row] = known[pair]
+        return possible
+
+    return choose
+
+
+def _exclude(enclosure: Enclosure, known: Known) -> bool:
+    """Note which actions are possible in each node; whether that is less than before."""
+    search = enclosure.search
+    nodes = np.arange(search.size)
+    before = search.follow(nodes)[0]
+    possible = before & find_best(enclosure.compare(nodes))
+    pairs = zip(search.places.tolist(), search.memories.tolist(), strict=True)
+    known.update(zip(pairs, possible, strict=True))
+    return bool(np.any(possible != before))

@@ -1,0 +1,103 @@
+"""Which proofs there are for which cells, and all verdicts for an agent."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from remanence.certificates.mazes._boxes import Boxes
+from remanence.certificates.mazes._case import Case
+from remanence.certificates.mazes._chain import Chain
+from remanence.certificates.mazes._enclosing import enclose
+from remanence.certificates.mazes._finding import REFUTED, Finding
+from remanence.certificates.mazes._forgetting import find_forgotten
+from remanence.certificates.mazes._memories import Memories
+from remanence.certificates.mazes._search import Search
+from remanence.certificates.mazes._sequences import Refutation
+from remanence.certificates.mazes._walks import ANY, GREEDY, STRAIGHT, choose_any, shorten
+from remanence.certificates.mazes._world import World, list_tables
+from remanence.envs import LookupTreeMaze
+from remanence.portable import PortablePolicy
+
+FINITE, ENCLOSABLE = ("bmru",), ("mingru", "hybrid")
+
+
+class Prover:
+    """Decides for one agent, table by table.
+
+    Memories of BMRUs are finitely many, and all found. Those of one layer of minGRU or hybrid are
+    enclosed, unless a sequence refutes. Of other cells, only sequences are looked for that refute.
+    """
+
+    def __init__(
+        self,
+        policy: PortablePolicy,
+        maze: LookupTreeMaze,
+        lengths: Sequence[int],
+        budget: int,
+        cell: str,
+        num_layers: int,
+    ):
+        self.policy, self.budget, self.cell = policy, budget, cell
+        self.enclosable = cell in ENCLOSABLE and num_layers == 1
+        world = World(maze, lengths)
+        patient = World(maze, shorten(world.lengths))
+        self.worlds = {GREEDY: world, STRAIGHT: world, ANY: patient}
+        letters = np.unique(np.concatenate([world.observe(it) for it in list_tables(maze)]), axis=0)
+        self._letters = {row.tobytes(): number for number, row in enumerate(letters)}
+        self.memories = Memories(policy, letters)
+
+    def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
+        """The verdict for each way of walking."""
+        found = {walk: self._decide(table, walk) for walk in (GREEDY, STRAIGHT)}
+        return {**found, ANY: self._decide(table, ANY, found[STRAIGHT].refutation)}
+
+    def find_forgotten(self) -> int | None:
+        """From which maze on it provably cannot tell tables apart; None if that is not shown."""
+        if self.cell != "mingru" or not self.enclosable:
+            return None
+        world = self.worlds[GREEDY]
+        letters = [self.open_case(table, GREEDY).letters for table in list_tables(world.maze)]
+        return find_forgotten(self.memories, world, letters)
+
+    def make_boxes(self, history: int) -> Boxes:
+        """Boxes that are told apart by so many observations."""
+        size = self.policy.initial_state().size
+        switches = np.arange(size) < (size // 2 if self.cell == "hybrid" else 0)
+        return Boxes(self.policy, self.memories.prepared, switches, history)
+
+    def make_chain(self, table: tuple[int, ...]) -> Chain | None:
+        """The agent as a Markov chain, if its memories are not more than the budget."""
+        case = self.open_case(table, GREEDY)  # in mazes of all lengths
+        search = Search(case.world, self.memories, case.letters, choose_any)
+        for _ in search.run(self.budget):
+            pass
+        if not search.finished:
+            return None
+        logits = self.memories.decode(case.letters[search.places], search.memories)
+        return Chain(search, table, logits)
+
+    def open_case(self, table: tuple[int, ...], walk: str) -> Case:
+        """One table and one way of walking."""
+        world = self.worlds[walk]
+        letters = np.array([self._letters[row.tobytes()] for row in world.observe(table)])
+        return Case(self.memories, world, letters, table, walk, self.budget)
+
+    def _decide(
+        self, table: tuple[int, ...], walk: str, known: Refutation | None = None
+    ) -> Finding:
+        case = self.open_case(table, walk)
+        if self.cell in FINITE:
+            found = case.search()
+            if walk == ANY and found.num_memories is not None:
+                chain = self.make_chain(table)
+                share = None if chain is None else chain.find_long_run()
+                return dataclasses.replace(found, long_run_share=share)
+            return found
+        refutation = case.refute()
+        # To walk straight ahead is one way among all.
+        if known and (refutation is None or known.num_mazes < refutation.num_mazes):
+            refutation = dataclasses.replace(known, earliest=known.num_mazes == 1)
+        if refutation:
+            return case.conclude(REFUTED, refutation=refutation)
+        return enclose(case, self.make_boxes) if self.enclosable else case.give_up()

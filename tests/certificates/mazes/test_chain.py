@@ -1,0 +1,77 @@
+"""Shares of right decisions against probabilities that are moved step by step, in a dictionary."""
+
+import collections
+
+import numpy as np
+import pytest
+
+from remanence.certificates.mazes import list_tables
+from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
+
+RIGHT, UP, LEFT, DOWN = range(4)
+TABLES = list_tables(MAZE)
+
+
+def move_plainly(policy, table, lengths, num_mazes: int) -> list[float]:
+    """The probability to be right in each maze; written out, without the graph."""
+    shares = np.zeros(num_mazes)
+    mass = collections.defaultdict(float)
+    for index in (0, 1):
+        for length in lengths:
+            # Both entries differ, so a fair coin for the goal is one for the index.
+            mass[0, index, length, 0, True, policy.initial_state().tobytes()] += 0.5 / len(lengths)
+    while sum(mass.values()) > 1e-10:
+        ahead = collections.defaultdict(float)
+        for (maze, index, length, position, entered, memory), share in mass.items():
+            first = entered and not np.frombuffer(memory, np.float32).any() and maze == 0
+            shown = [entered * (index == entry) for entry in (0, 1)]
+            flag = position == length - 1
+            seen = np.array([*(table if first else (0, 0)), *shown, flag], np.float32)
+            logits, state = policy.step(seen, np.frombuffer(memory, np.float32))
+            likely = np.exp(logits.astype(float) - logits.max())
+            likely /= likely.sum()
+            after = state.tobytes()
+            for action, odds in enumerate(share * likely):
+                if flag and action in (UP, DOWN):
+                    shares[maze] += odds * ((action == DOWN) == (table[index] > 0))
+                    for following in (0, 1) if maze + 1 < num_mazes else ():
+                        for other in lengths:
+                            key = (maze + 1, following, other, 0, True, after)
+                            ahead[key] += odds * 0.5 / len(lengths)
+                else:
+                    step = {RIGHT: 1, LEFT: -1}.get(action, 0)
+                    place = min(max(position + step, 0), length - 1)
+                    ahead[maze, index, length, place, False, after] += odds
+        mass = ahead
+    return shares.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_shares_are_those_of_plain_probabilities(seed: int):
+    made = make_random("bmru", seed, size=3)
+    made[0]["policy.output.weight"] *= np.float32(0.2)
+    made[0]["policy.output.bias"] *= np.float32(0.2)
+    prover = make_prover(made, lengths=(1, 2))
+    for table in TABLES:
+        chain = prover.make_chain(table)
+        assert chain is not None
+        shares = move_plainly(prover.policy, table, (1, 2), 4)
+        walked = [share for share, _ in zip(chain.walk(), range(4), strict=False)]
+        walked += walked[-1:] * (4 - len(walked))
+        np.testing.assert_allclose(walked, shares, atol=1e-8)
+        np.testing.assert_allclose(chain.average([1, 4]), [shares[0], np.mean(shares)], atol=1e-8)
+
+
+def test_in_the_long_run_the_first_mazes_do_not_count():
+    prover = make_prover(make_random("bmru", 3))
+    chain = prover.make_chain(TABLES[0])
+    assert chain is not None
+    assert chain.average([10**6])[0] == pytest.approx(chain.find_long_run(), abs=1e-4)
+
+
+def test_who_remembers_by_hand_is_right_as_often_as_it_samples_the_right_arm():
+    prover = make_prover(remember_by_hand())
+    # Logits of the arms are 0 and ±1, whatever came before.
+    expected = 1 / (1 + np.exp(-1))
+    for table in TABLES:
+        assert prover.decide(table)["any"].long_run_share == pytest.approx(expected, abs=1e-9)

@@ -1,0 +1,87 @@
+"""Sets hold all memories there are, and prove what is so."""
+
+import numpy as np
+import pytest
+
+from remanence.certificates.mazes import WALKS, list_tables
+from remanence.certificates.mazes._boxes import Boxes
+from remanence.certificates.mazes._enclosing import bound
+from remanence.certificates.mazes._sets import Enclosure
+from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
+
+TABLES = list_tables(MAZE)
+
+
+def test_a_hybrid_that_remembers_by_hand_is_certified():
+    prover = make_prover(remember_by_hand("hybrid"))
+    for table in TABLES:
+        found = prover.decide(table)
+        assert [found[walk].verdict for walk in WALKS] == ["certified"] * 3
+        assert {found[walk].method for walk in WALKS} == {"sets"}
+        assert 0 < found["any"].least_margin < 1
+
+
+def test_one_that_leaks_too_much_is_not():
+    found = make_prover(remember_by_hand("hybrid", leak=2.0)).decide(TABLES[0])
+    assert {it.verdict for it in found.values()} <= {"refuted", "undecided"}
+
+
+@pytest.mark.parametrize("cell", ["mingru", "hybrid"])
+@pytest.mark.parametrize("walk", WALKS)
+def test_no_walk_leaves_the_boxes(cell: str, walk: str):
+    """Random walks, bit for bit, against the boxes of the nodes that they are in."""
+    prover = make_prover(make_random(cell, 7), budget=100_000)
+    case = prover.open_case(TABLES[1], walk)
+    enclosure = bound(case, prover.make_boxes(2))
+    assert enclosure is not None
+    search, world = enclosure.search, case.world
+    moving = ~enclosure.boxes.switches
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        place = int(rng.choice(world.openings))
+        state, known = prover.policy.initial_state(), np.array([0])
+        for _ in range(60):
+            letter = case.letters[[place]]
+            prepared = prover.memories.prepared[letter[0]]
+            state = prover.policy.update(prepared, state)
+            (node,) = search.find(np.array([place]), known)
+            assert np.all(enclosure.lower[node] <= state[moving])
+            assert np.all(state[moving] <= enclosure.upper[node])
+            logits = prover.policy.decode(prepared, state).astype(np.float64)
+            over = enclosure.compare(np.array([node]))[0]
+            assert np.all(over <= logits[:, None] - logits)
+            known = search.memories[[node]]
+            chosen = search.follow(np.array([node]))[0][0]
+            if walk == "greedy":
+                assert chosen[logits.argmax()]
+                action = int(logits.argmax())
+            else:
+                action = int(rng.choice(np.flatnonzero(chosen)))
+            place = int(world.following[place, action])
+            place = int(rng.choice(world.entrances)) if place == -1 else place
+
+
+def test_more_rounds_make_boxes_smaller():
+    prover = make_prover(make_random("mingru", 7))
+    case = prover.open_case(TABLES[0], "straight")
+    enclosure = bound(case, prover.make_boxes(1))
+    assert isinstance(enclosure, Enclosure)
+    again = Enclosure(enclosure.search, enclosure.boxes)
+    before = again.upper - again.lower
+    again.shrink(num_rounds=3)
+    assert np.all(again.upper - again.lower <= before + 1e-6)
+    assert np.any(again.upper - again.lower < before)
+
+
+def test_a_longer_history_tells_more_boxes_apart():
+    prover = make_prover(make_random("mingru", 7))
+    case = prover.open_case(TABLES[0], "straight")
+    sizes = [bound(case, prover.make_boxes(it)).search.size for it in (1, 2, 3)]
+    assert sizes == sorted(set(sizes))
+
+
+def test_gates_below_zero_are_refused():
+    prover = make_prover(make_random("mingru", 1))
+    (features, (z, n)), *rest = prover.memories.prepared
+    with pytest.raises(Exception, match="no set of memories"):
+        Boxes(prover.policy, [(features, [-z, n]), *rest], np.zeros(4, bool), 1)
