@@ -7,7 +7,7 @@ import numpy as np
 
 from ._maze_fields import list_tables
 from ._mazes import DOWN, UP, Mazes
-from ._program import Program, sigmoid
+from ._program import Program, read_decay
 
 MOST = 0.08  # that arms' logits may differ by, so that probabilities do by 2%, and their mean by 1%
 
@@ -50,7 +50,7 @@ def is_forgotten(program: Program, environment: Mapping[str, Any], maze: int) ->
 
 def _read(mazes: Mazes, spot: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     features, (z, n) = mazes.look(spot)
-    return sigmoid(z), n, np.abs(features)
+    return read_decay(mazes.program.layers[0], z), n, np.abs(features)
 
 
 def _bound(program: Program, apart: np.ndarray, size: np.ndarray, eps: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._maze_fields import GREEDY
 from ._mazes import DOWN, LEFT, RIGHT, UP, Mazes, Spot, TooManyError, at_junction, go
-from ._program import add_up, rectify, sigmoid
+from ._program import add_up, read_decay, rectify
 
 MOST_SETS = 200_000
 WIDEST = 2.0**40
@@ -50,7 +50,7 @@ class Sets:
         """z and (1 - z) n, after what is seen."""
         seen = self.mazes.look(spot)[1]
         z, n = seen[1] if self.half else seen
-        z = sigmoid(z)
+        z = read_decay(self.program.layers[0], z)
         if not np.all(z >= 0):
             raise NotProvedError("a gate may be below 0")
         return z, (z.dtype.type(1) - z) * n

@@ -60,6 +60,12 @@ def mix(z: Vector, held: Vector, candidate: Vector) -> Vector:
     return z * held + (z.dtype.type(1) - z) * candidate
 
 
+def read_decay(weights: Mapping[str, np.ndarray], x: Vector) -> Vector:
+    """A minGRU's z, of what its gate sees: below its ceiling, if it has one."""
+    ceilings = [it for name, it in weights.items() if name.endswith("ceiling")]
+    return ceilings[0] * sigmoid(x) if ceilings else sigmoid(x)
+
+
 def project(cell: str, weights: Mapping[str, np.ndarray], x: Vector) -> list[Any]:
     """What each gate of a cell sees of the input."""
     if cell == "hybrid":
@@ -79,8 +85,7 @@ def update(cell: str, weights: Mapping[str, np.ndarray], x: list[Any], h: Vector
         n, beta, alpha = np.abs(x[0]), np.abs(x[1]), weights["alpha"]
         return np.where(n > beta, np.where(x[0] >= 0, alpha, -alpha), h)
     if cell == "mingru":
-        z = sigmoid(x[0])
-        return mix(weights["ceiling"] * z if "ceiling" in weights else z, h, x[1])
+        return mix(read_decay(weights, x[0]), h, x[1])
     recurrent = weights["recurrent_weight"]
     if cell == "lstm":
         h, c = np.split(h, 2)

@@ -46,6 +46,7 @@ def remember_by_hand(cell: str = "bmru", leak: float = 0.01) -> tuple[Arrays, di
         rng = np.random.default_rng(3)
         arrays["cell.cells.1.inputs.weight"] = rng.normal(size=(2, 3, INPUTS))
         arrays["cell.cells.1.inputs.bias"] = rng.normal(size=(2, 3))
+        arrays["cell.cells.1.ceiling"] = np.array([1, 0.9, 0.5])
         leaks = np.full((4, 3), leak)
         arrays["head.0.weight"] = np.hstack([arrays["head.0.weight"], leaks])
     return _name(arrays), _shape(cell, 6 if cell == "hybrid" else 3, head=[4])
