@@ -140,7 +140,7 @@ def check(automaton: Automaton, factors: Any = FACTORS) -> dict[str, Any]:
         machine = Table(automaton)
         env = envs.make("tmaze", time_limit_factor=factor)
         found = find(machine, factor, BUDGET)
-        assert_same(found, _certify._find(automaton, env, {}, BUDGET).to_json())
+        assert_same(found, _certify._find(automaton, env, {}, BUDGET, lingering=BUDGET).to_json())
         assert_played(machine, found, factor)
     return found
 
@@ -235,6 +235,6 @@ def test_an_orbit_that_does_not_close_is_left_open():
     found = find(Table(automaton), 10, 500)
     assert found["solved"] is found["optimal"] is None
     assert all(cue["period"] is None for cue in found["cues"])
-    claimed = _certify._find(automaton, envs.make("tmaze"), {}, 500).to_json()
+    claimed = _certify._find(automaton, envs.make("tmaze"), {}, 500, lingering=500).to_json()
     assert_same(found, claimed)
     assert claimed["budget"] == 500

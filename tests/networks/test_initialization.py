@@ -1,6 +1,7 @@
 """How weights start, held against what PyTorch and CleanRL say of theirs."""
 
 import math
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ INPUTS, UNITS = 9, 64
 WIDTHS = {"mingru": INPUTS, "bmru": INPUTS}
 
 
-def start(name: str, cell: str, **changes):
+def start(name: str, cell: str, **changes: Any) -> Any:
     size = 2 * UNITS if cell == "lstm" else UNITS
     architecture = Architecture(cell=cell, state_size=size, head=(50,), **changes)
     return make_policy(architecture, INPUTS, 4, key=KEY, initialization=name)
@@ -88,7 +89,8 @@ def test_every_part_of_a_composition_draws_its_own():
 
 def test_a_cell_without_gates_starts_itself():
     class Plain(cells.AbstractCell):
-        input_size, state_size = 1, 1
+        input_size: int = 1
+        state_size: int = 1
 
         def update(self, projected, state):
             return state

@@ -55,8 +55,10 @@ def test_agents_are_drawn_whole_within_their_jobs_and_are_numbered_anew():
 def test_a_verdict_is_as_sure_as_the_binomial_says():
     finding = weigh(judge_most, make_tables(*[True, True, True, False, True, False, True, False]))
     # Of the drawn ones 5 or more of 8: within each job four are drawn, of which 3 and 2 are able.
-    ways = [stats.binom.pmf(np.arange(5), 4, share) for share in (0.75, 0.5)]
-    expected = np.convolve(*ways)[5:].sum()
+    of_three, of_two = (
+        np.asarray(stats.binom.pmf(np.arange(5), 4, share)) for share in (0.75, 0.5)
+    )
+    expected = np.convolve(of_three, of_two)[5:].sum()
     # Three standard deviations of a share of 1,000.
     assert finding.sureness == pytest.approx(expected, abs=0.05)
     assert not finding.sure
