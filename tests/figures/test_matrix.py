@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from remanence.figures import draw_matrix
+from remanence.figures import draw_matrix, save_figure
 
 VERDICTS = {
     "always": ("agrees", "agrees", "agrees"),
@@ -43,3 +43,13 @@ def test_every_column_counts_its_agreements():
     told = [it.get_text() for it in axes.texts]
     assert [it for it in told if it.isdigit()] == ["2", "1", "3"]
     assert [it for it in told if it.startswith("of ")] == ["of 4", "of 3", "of 4"]
+
+
+def test_a_matrix_of_one_row_can_be_drawn(tmp_path):
+    """Names of variants are long, and must leave room for it."""
+    tables = make_tables()
+    found = tables["verdicts"]
+    one = {name: column[found["claim"] == "open"] for name, column in found.items()}
+    one["variant"] = np.array(["default", "paper-step-and-more", "something-else"])
+    # What does not fit is told by a warning, which is an error in tests.
+    save_figure(draw_matrix({"verdicts": one}), tmp_path / "matrix.png", dots_per_inch=30)

@@ -1,6 +1,7 @@
 """What holds in which variant: claims down, variants across, a verdict in each cell."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -147,11 +148,24 @@ def _label(
     for column in range(len(variants)):
         verdicts = [cells[column][0] for _, cells in grid.values()]
         agree, tested = verdicts.count(AGREES), len(verdicts) - verdicts.count(UNTESTED)
-        style = {"ha": "center", "va": "top", "annotation_clip": False}
-        axes.annotate(f"{agree}", (column, len(labels) - 0.35), weight="bold", **style)
-        below = (column, len(labels) + 0.35)
-        axes.annotate(f"of {tested}", below, fontsize=7, color=GREY, **style)
-    axes.annotate("agree", (-0.6, len(labels) - 0.35), ha="right", va="top", annotation_clip=False)
+        _write_below(axes, column, -3, f"{agree}", ha="center", weight="bold")
+        _write_below(axes, column, -15, f"of {tested}", ha="center", fontsize=7, color=GREY)
+    _write_below(axes, -0.6, -3, "agree", ha="right")
+
+
+def _write_below(axes: Axes, column: int | float, points: int, text: str, **style: Any) -> None:
+    """Below the axes, however high they are."""
+    below = ("data", "axes fraction")
+    axes.annotate(
+        text,
+        (column, 0),
+        (0, points),
+        xycoords=below,
+        textcoords="offset points",
+        va="top",
+        annotation_clip=False,
+        **style,
+    )
 
 
 def _draw_legend(figure: Figure) -> None:
