@@ -80,7 +80,7 @@ class Subject:
         return all(self._follows(told, known, lengths) for told, known in pairs)
 
     def _follows(self, told: Any, known: Any, lengths: tuple[int, ...]) -> bool:
-        share, truth = told["long_run_share"], known["long_run_share"]
+        share, truth = told["sampled_share"], known["sampled_share"]
         if share is not None and (truth is None or abs(share - truth) > 1e-6):
             return False
         if told["verdict"] == "refuted":
@@ -95,7 +95,7 @@ class Subject:
                 told["least_margin"] < known["least_margin"] + 1e-5
             )
             return known["verdict"] == "certified" and margin
-        return {**told, "long_run_share": None} == {**known, "long_run_share": None}
+        return {**told, "sampled_share": None} == {**known, "sampled_share": None}
 
     def _fails(self, told: Any, lengths: tuple[int, ...]) -> bool:
         """Whether a sequence ends with the wrong arm, or where it was, by the portable program."""

@@ -18,8 +18,8 @@ class Finding:
     `method` is "search" where all memories have been found, `num_memories` of them, or "sets" where
     boxes hold all there are, told apart by the last `history` observations and mapped `num_rounds`
     times. `least_margin` is the least by which the right arm's logit is above the other's at a
-    junction, or a number below it; None if that is not known. `long_run_share` is how many of all
-    decisions are right in the long run, if actions are sampled. A `budget` is told if it was spent.
+    junction, or a number below it; None if that is not known. `sampled_share` is the mean share of
+    right decisions in 10,000 mazes, if actions are sampled. A `budget` is told if it was spent.
 
     >>> from remanence.certificates import mazes
     >>> found = mazes.Finding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
@@ -35,7 +35,7 @@ class Finding:
     history: int | None = None
     num_rounds: int | None = None
     least_margin: float | None = None
-    long_run_share: float | None = None
+    sampled_share: float | None = None
     refutation: Refutation | None = None
     budget: int | None = None
 

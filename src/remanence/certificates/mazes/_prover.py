@@ -19,6 +19,7 @@ from remanence.certificates.mazes._world import World, list_tables
 from remanence.envs import LookupTreeMaze
 from remanence.portable import PortablePolicy
 
+NUM_MAZES = 10_000  # in which an agent that samples is counted on
 FINITE, ENCLOSABLE = ("bmru",), ("mingru", "hybrid")
 
 
@@ -67,7 +68,7 @@ class Prover:
         return Boxes(self.policy, self.memories.prepared, switches, history)
 
     def make_chain(self, table: tuple[int, ...]) -> Chain | None:
-        """The agent as a Markov chain, if its memories are not more than the budget."""
+        """The agent as a Markov chain; None if the budget or numbers' precision do not suffice."""
         case = self.open_case(table, GREEDY)  # in mazes of all lengths
         search = Search(case.world, self.memories, case.letters, choose_any)
         for _ in search.run(self.budget):
@@ -75,7 +76,8 @@ class Prover:
         if not search.finished:
             return None
         logits = self.memories.decode(case.letters[search.places], search.memories)
-        return Chain(search, table, logits)
+        chain = Chain(search, table, logits)
+        return chain if chain.accurate else None
 
     def open_case(self, table: tuple[int, ...], walk: str) -> Case:
         """One table and one way of walking."""
@@ -91,8 +93,8 @@ class Prover:
             found = case.search()
             if walk == ANY and found.num_memories is not None:
                 chain = self.make_chain(table)
-                share = None if chain is None else chain.find_long_run()
-                return dataclasses.replace(found, long_run_share=share)
+                share = None if chain is None else chain.average([NUM_MAZES])[0]
+                return dataclasses.replace(found, sampled_share=share)
             return found
         refutation = case.refute()
         # To walk straight ahead is one way among all.

@@ -14,7 +14,7 @@ from remanence.store import read_json
 ROW_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("refuted_in", "num_memories", "history", "spent"), int),
     **dict.fromkeys(("method", "fails_by"), str),
-    **{"earliest": bool, "least_probability": float, "long_run_share": float},
+    **{"earliest": bool, "least_probability": float, "sampled_share": float},
 }
 
 
@@ -55,7 +55,7 @@ def make_maze_rows(certificate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "earliest": refutation.get("earliest"),
             **{name: found[name] for name in ("num_memories", "history")},
             "least_probability": None if margin is None else float(0.5 + 0.5 * np.tanh(margin / 2)),
-            "long_run_share": found["long_run_share"],
+            "sampled_share": found["sampled_share"],
             "spent": found["budget"],
         }
 
