@@ -185,7 +185,7 @@ def test_sets_prove_nothing_of_who_fails(walk: str, subject):
     it = subject("refuted by sequences")
     number = find_first(it.certificate, walk=walk, verdict="refuted")
     margin = None if walk == "greedy" else 0.001
-    sets = {"method": "sets", "history": 2, "num_rounds": 30, "least_margin": margin}
+    sets = {"method": "sets", "history": 2, "reach": 2, "num_rounds": 30, "least_margin": margin}
     forged = change(it.certificate, number, verdict="certified", refutation=None, **sets)
     assert it.check(forged) == "not reproduced"
 

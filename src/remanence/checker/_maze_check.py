@@ -114,7 +114,8 @@ def _check(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def _check_sets(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
     try:
-        margin = prove(mazes, finding["walk"], finding["history"], finding["num_rounds"])
+        known = (finding[name] for name in ("walk", "history", "reach", "num_rounds"))
+        margin = prove(mazes, *known)
     except (NotProvedError, TooManyError) as error:
         return NOT_REPRODUCED, f"the sets do not prove it: {error}"
     if finding["least_margin"] is not None and not finding["least_margin"] <= margin:

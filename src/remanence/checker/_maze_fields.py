@@ -77,6 +77,7 @@ def _finding(value: Any, name: str) -> dict[str, Any]:
         method=choice(SEARCH, SETS, None),
         num_memories=optional(whole(1, MOST_MEMORIES)),
         history=optional(whole(1, MOST_HISTORY)),
+        reach=optional(whole(0, MOST_HISTORY)),
         num_rounds=optional(whole(1, MOST_ROUNDS)),
         least_margin=optional(number),
         sampled_share=optional(number),
@@ -88,7 +89,7 @@ def _finding(value: Any, name: str) -> dict[str, Any]:
     if found["walk"] == ANY and "num_memories" in told:
         told -= {"sampled_share"}
     margin = set() if found["walk"] == GREEDY else {"least_margin"}
-    searched, enclosed = {"num_memories", *margin}, {"history", "num_rounds", *margin}
+    searched, enclosed = {"num_memories", *margin}, {"history", "reach", "num_rounds", *margin}
     fitting = {
         (CERTIFIED, SEARCH): [searched],
         (CERTIFIED, SETS): [enclosed],

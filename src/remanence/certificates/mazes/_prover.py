@@ -47,6 +47,21 @@ class Prover:
         letters = np.unique(np.concatenate([world.observe(it) for it in list_tables(maze)]), axis=0)
         self._letters = {row.tobytes(): number for number, row in enumerate(letters)}
         self.memories = Memories(policy, letters)
+        self._marks = self._find_marks(world)
+
+    def _find_marks(self, world: World) -> frozenset[int]:
+        """What is seen where mazes begin, and nowhere else."""
+        tables = list_tables(world.maze)
+        seen = {
+            entered: {
+                self._letters[row.tobytes()]
+                for table in tables
+                for row, place in zip(world.observe(table), world.places, strict=True)
+                if place.entered == entered
+            }
+            for entered in (True, False)
+        }
+        return frozenset(seen[True] - seen[False])
 
     def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
         """The verdict for each way of walking."""
@@ -61,11 +76,12 @@ class Prover:
         letters = [self.open_case(table, GREEDY).letters for table in list_tables(world.maze)]
         return find_forgotten(self.memories, world, letters)
 
-    def make_boxes(self, history: int) -> Boxes:
-        """Boxes that are told apart by so many observations."""
+    def make_boxes(self, history: int, reach: int) -> Boxes:
+        """Boxes that are told apart by so many observations, so many of them of earlier mazes."""
         size = self.policy.initial_state().size
         switches = np.arange(size) < (size // 2 if self.cell == "hybrid" else 0)
-        return Boxes(self.policy, self.memories.prepared, switches, history)
+        prepared = self.memories.prepared
+        return Boxes(self.policy, prepared, switches, self._marks, history, reach)
 
     def make_chain(self, table: tuple[int, ...]) -> Chain | None:
         """The agent as a Markov chain; None if the budget or numbers' precision do not suffice."""

@@ -31,7 +31,7 @@ def explain_mazes(certificate: MazeCertificate) -> Iterator[tuple[str, list[str]
     >>> certificate = mazes.MazeCertificate({}, {}, {}, tuple(found))
     >>> for heading, sentences in mazes.explain_mazes(certificate):
     ...     print(heading, len(sentences))
-    Greedy, as it walks: certified for all 1 tables 1
+    Greedy, as it walks: certified for all 1 tables 2
     Memory, led straight ahead: certified for all 1 tables 2
     Memory, however it walks: certified for all 1 tables 2
     """
