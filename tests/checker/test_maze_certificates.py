@@ -80,7 +80,7 @@ class Subject:
         return all(self._follows(told, known, lengths) for told, known in pairs)
 
     def _follows(self, told: Any, known: Any, lengths: tuple[int, ...]) -> bool:
-        share, truth = told["long_run_share"], known["long_run_share"]
+        share, truth = told["sampled_share"], known["sampled_share"]
         if share is not None and (truth is None or abs(share - truth) > 1e-6):
             return False
         if told["verdict"] == "refuted":
@@ -95,7 +95,7 @@ class Subject:
                 told["least_margin"] < known["least_margin"] + 1e-5
             )
             return known["verdict"] == "certified" and margin
-        return {**told, "long_run_share": None} == {**known, "long_run_share": None}
+        return {**told, "sampled_share": None} == {**known, "sampled_share": None}
 
     def _fails(self, told: Any, lengths: tuple[int, ...]) -> bool:
         """Whether a sequence ends with the wrong arm, or where it was, by the portable program."""
@@ -185,7 +185,7 @@ def test_sets_prove_nothing_of_who_fails(walk: str, subject):
     it = subject("refuted by sequences")
     number = find_first(it.certificate, walk=walk, verdict="refuted")
     margin = None if walk == "greedy" else 0.001
-    sets = {"method": "sets", "history": 2, "num_rounds": 30, "least_margin": margin}
+    sets = {"method": "sets", "history": 2, "reach": 2, "num_rounds": 30, "least_margin": margin}
     forged = change(it.certificate, number, verdict="certified", refutation=None, **sets)
     assert it.check(forged) == "not reproduced"
 

@@ -77,18 +77,19 @@ def _finding(value: Any, name: str) -> dict[str, Any]:
         method=choice(SEARCH, SETS, None),
         num_memories=optional(whole(1, MOST_MEMORIES)),
         history=optional(whole(1, MOST_HISTORY)),
+        reach=optional(whole(0, MOST_HISTORY)),
         num_rounds=optional(whole(1, MOST_ROUNDS)),
         least_margin=optional(number),
-        long_run_share=optional(number),
+        sampled_share=optional(number),
         refutation=optional(_refutation),
         budget=optional(whole(1, 10**9)),
     )
     told = {field for field, it in found.items() if it is not None}
     told -= {"table", "walk", "verdict", "method"}
     if found["walk"] == ANY and "num_memories" in told:
-        told -= {"long_run_share"}
+        told -= {"sampled_share"}
     margin = set() if found["walk"] == GREEDY else {"least_margin"}
-    searched, enclosed = {"num_memories", *margin}, {"history", "num_rounds", *margin}
+    searched, enclosed = {"num_memories", *margin}, {"history", "reach", "num_rounds", *margin}
     fitting = {
         (CERTIFIED, SEARCH): [searched],
         (CERTIFIED, SETS): [enclosed],

@@ -36,10 +36,18 @@ class Node(NamedTuple):
 
 
 class Sets:
-    """Boxes of memories of an agent, of which the last `history` observations are known."""
+    """Boxes of memories of an agent, of which the last observations are known.
 
-    def __init__(self, mazes: Mazes, history: int):
-        self.mazes, self.history, self.program = mazes, history, mazes.program
+    These are `history` at most, and at most `reach` of them are from before what was last seen that
+    is seen where mazes begin and nowhere else.
+    """
+
+    def __init__(self, mazes: Mazes, history: int, reach: int):
+        self.mazes, self.history, self.reach = mazes, history, reach
+        self.program = mazes.program
+        begins = [*mazes.enter(first=True), *mazes.enter(first=False)]
+        inside = [Spot(*it[:2], place) for it in begins for place in range(it.length)]
+        self.marks = set(map(mazes.observe, begins)) - set(map(mazes.observe, inside))
         shape = self.program.shape
         if shape["cell"] not in ("mingru", "hybrid") or shape["num_layers"] != 1:
             raise NotProvedError("nothing is proved by sets about this cell")
@@ -68,7 +76,15 @@ class Sets:
             state[: self.half] = np.frombuffer(node.held, self.program.dtype)
             state = self.program.update(self.mazes.look(spot), state)
             self.held[node.held, seen] = state[: self.half].tobytes()
-        return Node(spot, self.held[node.held, seen], (*node.word, seen)[-self.history :])
+        return Node(spot, self.held[node.held, seen], self.cut((*node.word, seen)))
+
+    def cut(self, word: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        """What is known of the last observations, from what was known before and the last one."""
+        word = word[-self.history :]
+        for place in range(len(word) - 1, self.reach, -1):
+            if word[place] in self.marks:
+                return word[place - self.reach :]
+        return word
 
     def bound(self, node: Node, low: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
         """Bounds on what the output layer sees."""
@@ -186,13 +202,13 @@ def _find_reach(decay: np.ndarray, drift: np.ndarray) -> float:
     raise NotProvedError("no set was found that every observation keeps")
 
 
-def prove(mazes: Mazes, walk: str, history: int, num_rounds: int) -> float:
+def prove(mazes: Mazes, walk: str, history: int, reach: int, num_rounds: int) -> float:
     """At least by how much the right arm is better at every junction; raises if it may not be.
 
     Of a greedy agent, nothing is said of margins: it never takes the wrong arm, and never walks for
     ever. It is followed wherever the boxes let it go, and again where smaller ones do.
     """
-    sets = Sets(mazes, history)
+    sets = Sets(mazes, history, reach)
     if walk != GREEDY:
         return _measure(sets, Graph(sets, walk, {}), num_rounds + history)
     possible: dict[Node, list[int]] = {}

@@ -62,11 +62,27 @@ def test_shares_are_those_of_plain_probabilities(seed: int):
         np.testing.assert_allclose(chain.average([1, 4]), [shares[0], np.mean(shares)], atol=1e-8)
 
 
-def test_in_the_long_run_the_first_mazes_do_not_count():
-    prover = make_prover(make_random("bmru", 3))
-    chain = prover.make_chain(TABLES[0])
+@pytest.mark.parametrize("seed", range(4))
+def test_in_the_limit_the_first_mazes_do_not_count(seed: int):
+    made = make_random("bmru", seed, size=3)
+    made[0]["policy.output.weight"] *= np.float32(0.2)  # so that nothing is rare
+    made[0]["policy.output.bias"] *= np.float32(0.2)
+    chain = make_prover(made).make_chain(TABLES[0])
     assert chain is not None
-    assert chain.average([10**6])[0] == pytest.approx(chain.find_long_run(), abs=1e-4)
+    assert chain.average([10**7])[0] == pytest.approx(chain.find_limit(), abs=1e-6)
+
+
+def test_what_is_lost_by_a_rare_action_is_lost_in_the_limit():
+    """A wait at the junction, which hardly ever happens, sets the table's unit for good."""
+    arrays, shape = remember_by_hand()
+    arrays["policy.cell.inputs.weight"][0, 0, 4] = 2  # the flag says that the first entry is +
+    arrays["policy.cell.inputs.weight"][0, 0, 2:4] = -2  # but not where an index is seen, too
+    arrays["policy.cell.inputs.bias"][0, 0] = 0
+    chain = make_prover((arrays, shape), lengths=(1,)).make_chain((-1, 1))
+    assert chain is not None
+    early, late = chain.average([1])[0], chain.find_limit()
+    assert early == pytest.approx(1 / (1 + np.exp(-1)), abs=3e-2)
+    assert late == pytest.approx(1 - early, abs=3e-2)
 
 
 def test_who_remembers_by_hand_is_right_as_often_as_it_samples_the_right_arm():
@@ -74,4 +90,4 @@ def test_who_remembers_by_hand_is_right_as_often_as_it_samples_the_right_arm():
     # Logits of the arms are 0 and ±1, whatever came before.
     expected = 1 / (1 + np.exp(-1))
     for table in TABLES:
-        assert prover.decide(table)["any"].long_run_share == pytest.approx(expected, abs=1e-9)
+        assert prover.decide(table)["any"].sampled_share == pytest.approx(expected, abs=1e-9)

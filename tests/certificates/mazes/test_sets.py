@@ -32,7 +32,7 @@ def test_no_walk_leaves_the_boxes(cell: str, walk: str):
     """Random walks, bit for bit, against the boxes of the nodes that they are in."""
     prover = make_prover(make_random(cell, 7), budget=100_000)
     case = prover.open_case(TABLES[1], walk)
-    enclosure = bound(case, prover.make_boxes(2))
+    enclosure = bound(case, prover.make_boxes(3, 1))
     assert enclosure is not None
     search, world = enclosure.search, case.world
     moving = ~enclosure.boxes.switches
@@ -64,7 +64,7 @@ def test_no_walk_leaves_the_boxes(cell: str, walk: str):
 def test_more_rounds_make_boxes_smaller():
     prover = make_prover(make_random("mingru", 7))
     case = prover.open_case(TABLES[0], "straight")
-    enclosure = bound(case, prover.make_boxes(1))
+    enclosure = bound(case, prover.make_boxes(1, 1))
     assert isinstance(enclosure, Enclosure)
     again = Enclosure(enclosure.search, enclosure.boxes)
     before = again.upper - again.lower
@@ -76,7 +76,9 @@ def test_more_rounds_make_boxes_smaller():
 def test_a_longer_history_tells_more_boxes_apart():
     prover = make_prover(make_random("mingru", 7))
     case = prover.open_case(TABLES[0], "straight")
-    sizes = [bound(case, prover.make_boxes(it)).search.size for it in (1, 2, 3)]
+    sizes = [
+        bound(case, prover.make_boxes(*it)).search.size for it in ((1, 1), (2, 1), (3, 1), (3, 2))
+    ]
     assert sizes == sorted(set(sizes))
 
 
@@ -84,4 +86,4 @@ def test_gates_below_zero_are_refused():
     prover = make_prover(make_random("mingru", 1))
     (features, (z, n)), *rest = prover.memories.prepared
     with pytest.raises(Exception, match="no set of memories"):
-        Boxes(prover.policy, [(features, [-z, n]), *rest], np.zeros(4, bool), 1)
+        Boxes(prover.policy, [(features, [-z, n]), *rest], np.zeros(4, bool), frozenset(), 1, 1)

@@ -25,8 +25,10 @@ class UndecidedError(Exception):
 class Boxes(AbstractMemory):
     """Memories by what switches in them, exactly, and by the last few observations.
 
-    What does not switch moves. `history` is how many observations are told apart; `lower[number]`
-    and `upper[number]` bound what moves in a memory, (moving,) each, however it came about.
+    What does not switch moves. The last `history` observations are told apart, of which at most
+    `reach` are from before the last one of `marks`, which is what is seen when a maze begins.
+    `lower[number]` and `upper[number]` bound what moves in a memory, (moving,) each, however it
+    came about.
     """
 
     def __init__(
@@ -34,10 +36,13 @@ class Boxes(AbstractMemory):
         policy: PortablePolicy,
         prepared: Sequence[tuple[np.ndarray, Any]],
         switches: np.ndarray,
+        marks: frozenset[int],
         history: int,
+        reach: int,
     ):
         self.policy, self.prepared = policy, prepared
-        self.switches, self._history = switches, history
+        self.switches, self._marks = switches, marks
+        self._history, self._reach = history, reach
         gates = [seen[1][1] if switches.any() else seen[1] for seen in prepared]
         self._decays = np.array([z for z, _ in gates])
         self._drifts = np.array([(z.dtype.type(1) - z) * n for z, n in gates])
@@ -98,7 +103,7 @@ class Boxes(AbstractMemory):
 
     def _number(self, state: np.ndarray, word: tuple[int, ...]) -> int:
         state = np.where(self.switches, state, state.dtype.type(0))
-        word = word[-self._history :] if self._history else ()
+        word = self._cut(word)
         key = (state.tobytes(), word)
         if key not in self._numbers:
             self._numbers[key] = len(self._kept)
@@ -108,6 +113,12 @@ class Boxes(AbstractMemory):
                     end = self.move(np.array(letter), end)
                 ends.append(end)
         return self._numbers[key]
+
+    def _cut(self, word: tuple[int, ...]) -> tuple[int, ...]:
+        """What is known of the past. It follows from what was known before, and what was seen."""
+        word = word[-self._history :]
+        begins = [place for place, letter in enumerate(word) if letter in self._marks]
+        return word[max(0, begins[-1] - self._reach) :] if begins else word
 
     def _find_invariant(self) -> tuple[np.ndarray, np.ndarray]:
         """Ends of a box that holds the first memory, and that no observation leads out of."""

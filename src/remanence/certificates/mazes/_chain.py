@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._world import ARM, World
 
-MOST_MAZES = 100_000
-SETTLED = 1e-12  # how much may still change from one maze to the next, in all
+ACCURACY = 1e-10
+SETTLED = 1e-13  # how much may still change from one maze to the next, in all
 
 
 class Chain:
@@ -19,6 +20,7 @@ class Chain:
 
     Mazes are drawn as the environment draws them: a goal by a fair coin, an index that has it, a
     length. There is no time limit. `logits` (nodes, 4) are those of a finished search for any walk.
+    `accurate` tells whether rounding leaves it so.
     """
 
     def __init__(self, search: Search, table: Sequence[int], logits: np.ndarray):
@@ -33,8 +35,11 @@ class Chain:
         self._is_right = turning[np.arange(search.size), right]
         self._leaves = turning.sum(1)
         # Of entrances with their shares: how often each node is met before the next arm.
-        stays = scipy.sparse.eye_array(search.size, format="csc")
-        self._visit = scipy.sparse.linalg.splu((stays - moves).tocsc()).solve
+        self._moves, stays = moves, scipy.sparse.eye_array(search.size, format="csc")
+        solver = scipy.sparse.linalg.splu((stays - moves).tocsc())
+        self._visit = solver.solve
+        # Every walk ends with an arm. Where arms are so rare that this is lost in rounding, all is.
+        self.accurate = bool(np.abs(solver.solve(self._leaves, "T") - 1).max() < ACCURACY)
         self._opened = np.zeros(search.size)
         odds = find_odds(search.world, table)
         openings = search.find(search.world.openings, np.zeros(len(odds), int))
@@ -50,7 +55,11 @@ class Chain:
         return _collect(np.tile(odds, len(leaving)), ahead, sources, search.size)
 
     def walk(self) -> Iterator[float]:
-        """The probability that the decision is right, maze by maze, until it stays the same."""
+        """The probability that the decision is right, maze by maze, until it hardly changes.
+
+        What changes from one maze to the next never grows, so after k more mazes it is off by k
+        times `SETTLED` at most.
+        """
         entered, change = self._opened, np.inf
         while change > SETTLED:
             visits = self._visit(entered)
@@ -59,11 +68,6 @@ class Chain:
             entered /= entered.sum()  # which is 1 but for rounding
             change = np.abs(entered - before).sum()
 
-    def find_long_run(self) -> float | None:
-        """The share of right decisions in the long run; None if it does not settle for long."""
-        shares = list(itertools.islice(self.walk(), MOST_MAZES))
-        return shares[-1] if len(shares) < MOST_MAZES else None
-
     def average(self, num_mazes: Sequence[int]) -> list[float]:
         """The mean share of right decisions in so many mazes."""
         shares = np.array(list(itertools.islice(self.walk(), max(num_mazes))))
@@ -71,6 +75,37 @@ class Chain:
         known = np.minimum(num_mazes, len(shares))
         beyond = (np.asarray(num_mazes) - known) * shares[-1]
         return ((sums[known] + beyond) / num_mazes).tolist()
+
+    def find_limit(self) -> float:
+        """The share of right decisions in the limit of ever more mazes.
+
+        What can never be left (closed classes of places and memories) is entered with some
+        probability each, and in each of them the chain settles to one distribution. That may
+        take far more mazes than anybody walks through, where memory is lost by rare actions.
+        """
+        chain = (self._moves + self._entered * self._leaves[None]).tocsc()
+        count, classes = scipy.sparse.csgraph.connected_components(chain, connection="strong")
+        sources, targets = chain.nonzero()[::-1]
+        is_open = np.zeros(count, bool)
+        is_open[classes[sources[classes[sources] != classes[targets]]]] = True
+        passing = is_open[classes]
+        visits = _solve(chain, passing, self._opened[passing])
+        arrived = self._opened + chain[:, np.flatnonzero(passing)] @ visits
+        return sum(
+            arrived[classes == it].sum() * self._settle(chain, classes == it)
+            for it in np.flatnonzero(~is_open)
+        )
+
+    def _settle(self, chain: scipy.sparse.csc_array, within: np.ndarray) -> float:
+        """The share of right decisions in the distribution that a closed class settles to."""
+        # Seen from one of its nodes: how often the others are met until it is met again.
+        nodes = np.flatnonzero(within)
+        others, inflow = within.copy(), chain[:, [nodes[0]]].toarray()[:, 0]
+        others[nodes[0]] = False
+        mass = np.zeros(len(within))
+        mass[nodes[0]] = 1
+        mass[others] = _solve(chain, others, inflow[others])
+        return float((mass @ self._is_right) / (mass @ self._leaves))
 
 
 def find_odds(world: World, table: Sequence[int]) -> np.ndarray:
@@ -85,3 +120,13 @@ def _collect(
 ) -> scipy.sparse.csc_array:
     """A sparse matrix in which values with the same place are added up."""
     return scipy.sparse.coo_array((values, (targets, sources)), shape=(size, size)).tocsc()
+
+
+def _solve(chain: scipy.sparse.csc_array, within: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """How often nodes are met, from a start, before all of them are left."""
+    nodes = np.flatnonzero(within)
+    if not len(nodes):
+        return np.zeros(0)
+    stays = scipy.sparse.eye_array(len(nodes), format="csc")
+    inner = chain[nodes][:, nodes]
+    return scipy.sparse.linalg.splu((stays - inner).tocsc()).solve(start)

@@ -12,11 +12,13 @@ from remanence.certificates.mazes._sets import Enclosure
 from remanence.certificates.mazes._walks import GREEDY
 from remanence.certificates.mazes._world import DOWN, UP
 
-MOST_HISTORY = 12
-COST = 10  # of a box, in nodes of a search
-WORK = 10  # how often a box may be mapped, for each node that the budget allows a search
+# How many observations are told apart, and how many of them from before the maze: from few boxes to
+# many. What lingers in a maze needs a long history there, and what is led on one of earlier mazes.
+STAGES = ((1, 1), (2, 2), (4, 1), (3, 3), (6, 1), (4, 4), (7, 1), (5, 5), (8, 1), (10, 1))
+COST = 5  # of a box, in nodes of a search
+WORK = 25  # how often a box may be mapped, for each node that the budget allows a search
 SLACK = 1e-6  # given away, for arithmetic that is a little coarser, as the checker's may be
-MakeBoxes = Callable[[int], Boxes]  # for a number of observations that are told apart
+MakeBoxes = Callable[[int, int], Boxes]  # for a history and a reach
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
 
 
@@ -24,16 +26,16 @@ def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
     """Sets of memories, finer and finer, until they prove it or the budget is spent."""
     work = 0
     try:
-        for history in range(1, MOST_HISTORY + 1):
-            enclosure = bound(case, make_boxes(history)) if work < WORK * case.budget else None
-            if enclosure is None:
-                break
-            work += enclosure.search.size * enclosure.num_rounds
-            margin = judge(case, enclosure)
-            if margin is not None:
-                known = {"history": history, "num_rounds": enclosure.num_rounds}
+        for history, reach in STAGES:
+            enclosure = bound(case, make_boxes(history, reach))
+            margin = None if enclosure is None else judge(case, enclosure)
+            if enclosure is not None and margin is not None:
+                known = {"history": history, "reach": reach, "num_rounds": enclosure.num_rounds}
                 least = None if case.walk == GREEDY else margin
                 return case.conclude(CERTIFIED, SETS, least_margin=least, **known)
+            work += enclosure.search.size * enclosure.num_rounds if enclosure else 0
+            if work > WORK * case.budget:
+                break
     except UndecidedError:
         pass
     return case.give_up()

@@ -16,10 +16,11 @@ class Finding:
     """A verdict for every sequence of mazes, after one table and for one way of walking.
 
     `method` is "search" where all memories have been found, `num_memories` of them, or "sets" where
-    boxes hold all there are, told apart by the last `history` observations and mapped `num_rounds`
-    times. `least_margin` is the least by which the right arm's logit is above the other's at a
-    junction, or a number below it; None if that is not known. `long_run_share` is how many of all
-    decisions are right in the long run, if actions are sampled. A `budget` is told if it was spent.
+    boxes hold all there are, told apart by the last `history` observations, `reach` of them from
+    before the maze, and mapped `num_rounds` times. `least_margin` is the least by which the right
+    arm's logit is above the other's at a junction, or a number below it; None if that is not known.
+    `sampled_share` is the mean share of right decisions in 10,000 mazes, if actions are sampled. A
+    `budget` is told if it was spent.
 
     >>> from remanence.certificates import mazes
     >>> found = mazes.Finding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
@@ -33,9 +34,10 @@ class Finding:
     method: str | None = None
     num_memories: int | None = None
     history: int | None = None
+    reach: int | None = None
     num_rounds: int | None = None
     least_margin: float | None = None
-    long_run_share: float | None = None
+    sampled_share: float | None = None
     refutation: Refutation | None = None
     budget: int | None = None
 

@@ -19,6 +19,7 @@ from remanence.certificates.mazes._world import World, list_tables
 from remanence.envs import LookupTreeMaze
 from remanence.portable import PortablePolicy
 
+NUM_MAZES = 10_000  # in which an agent that samples is counted on
 FINITE, ENCLOSABLE = ("bmru",), ("mingru", "hybrid")
 
 
@@ -46,6 +47,21 @@ class Prover:
         letters = np.unique(np.concatenate([world.observe(it) for it in list_tables(maze)]), axis=0)
         self._letters = {row.tobytes(): number for number, row in enumerate(letters)}
         self.memories = Memories(policy, letters)
+        self._marks = self._find_marks(world)
+
+    def _find_marks(self, world: World) -> frozenset[int]:
+        """What is seen where mazes begin, and nowhere else."""
+        tables = list_tables(world.maze)
+        seen = {
+            entered: {
+                self._letters[row.tobytes()]
+                for table in tables
+                for row, place in zip(world.observe(table), world.places, strict=True)
+                if place.entered == entered
+            }
+            for entered in (True, False)
+        }
+        return frozenset(seen[True] - seen[False])
 
     def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
         """The verdict for each way of walking."""
@@ -60,14 +76,15 @@ class Prover:
         letters = [self.open_case(table, GREEDY).letters for table in list_tables(world.maze)]
         return find_forgotten(self.memories, world, letters)
 
-    def make_boxes(self, history: int) -> Boxes:
-        """Boxes that are told apart by so many observations."""
+    def make_boxes(self, history: int, reach: int) -> Boxes:
+        """Boxes that are told apart by so many observations, so many of them of earlier mazes."""
         size = self.policy.initial_state().size
         switches = np.arange(size) < (size // 2 if self.cell == "hybrid" else 0)
-        return Boxes(self.policy, self.memories.prepared, switches, history)
+        prepared = self.memories.prepared
+        return Boxes(self.policy, prepared, switches, self._marks, history, reach)
 
     def make_chain(self, table: tuple[int, ...]) -> Chain | None:
-        """The agent as a Markov chain, if its memories are not more than the budget."""
+        """The agent as a Markov chain; None if the budget or numbers' precision do not suffice."""
         case = self.open_case(table, GREEDY)  # in mazes of all lengths
         search = Search(case.world, self.memories, case.letters, choose_any)
         for _ in search.run(self.budget):
@@ -75,7 +92,8 @@ class Prover:
         if not search.finished:
             return None
         logits = self.memories.decode(case.letters[search.places], search.memories)
-        return Chain(search, table, logits)
+        chain = Chain(search, table, logits)
+        return chain if chain.accurate else None
 
     def open_case(self, table: tuple[int, ...], walk: str) -> Case:
         """One table and one way of walking."""
@@ -91,8 +109,8 @@ class Prover:
             found = case.search()
             if walk == ANY and found.num_memories is not None:
                 chain = self.make_chain(table)
-                share = None if chain is None else chain.find_long_run()
-                return dataclasses.replace(found, long_run_share=share)
+                share = None if chain is None else chain.average([NUM_MAZES])[0]
+                return dataclasses.replace(found, sampled_share=share)
             return found
         refutation = case.refute()
         # To walk straight ahead is one way among all.

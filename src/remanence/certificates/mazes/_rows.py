@@ -12,9 +12,9 @@ from remanence.store import read_json
 
 # What the columns hold in which some values, or all, may be unknown.
 ROW_KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("refuted_in", "num_memories", "history", "spent"), int),
+    **dict.fromkeys(("refuted_in", "num_memories", "history", "reach", "spent"), int),
     **dict.fromkeys(("method", "fails_by"), str),
-    **{"earliest": bool, "least_probability": float, "long_run_share": float},
+    **{"earliest": bool, "least_probability": float, "sampled_share": float},
 }
 
 
@@ -53,9 +53,9 @@ def make_maze_rows(certificate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "refuted_in": len(refutation["mazes"]) if refutation else None,
             "fails_by": refutation.get("kind"),
             "earliest": refutation.get("earliest"),
-            **{name: found[name] for name in ("num_memories", "history")},
+            **{name: found[name] for name in ("num_memories", "history", "reach")},
             "least_probability": None if margin is None else float(0.5 + 0.5 * np.tanh(margin / 2)),
-            "long_run_share": found["long_run_share"],
+            "sampled_share": found["sampled_share"],
             "spent": found["budget"],
         }
 

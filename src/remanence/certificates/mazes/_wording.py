@@ -31,7 +31,7 @@ def explain_mazes(certificate: MazeCertificate) -> Iterator[tuple[str, list[str]
     >>> certificate = mazes.MazeCertificate({}, {}, {}, tuple(found))
     >>> for heading, sentences in mazes.explain_mazes(certificate):
     ...     print(heading, len(sentences))
-    Greedy, as it walks: certified for all 1 tables 1
+    Greedy, as it walks: certified for all 1 tables 2
     Memory, led straight ahead: certified for all 1 tables 2
     Memory, however it walks: certified for all 1 tables 2
     """
@@ -69,10 +69,10 @@ def _explain(walk: str, findings: Sequence[Finding]) -> Iterator[str]:
     for found in findings:
         if found.refutation is not None:
             yield f"{show_table(found.table)}: {_say_refuted(found)}."
-    shares = [it.long_run_share for it in findings if it.long_run_share is not None]
+    shares = [it.sampled_share for it in findings if it.sampled_share is not None]
     if len(shares) == len(findings):
         mean = sum(shares) / len(shares)
-        yield f"Sampling all its actions, it decides right in {mean:.1%} of mazes in the long run."
+        yield f"Sampling all its actions, it decides right in {mean:.1%} of 10,000 mazes."
     undecided = [found for found in findings if found.verdict == UNDECIDED]
     if undecided:
         spent = f"{undecided[0].budget:,} pairs of place and memory"
