@@ -13,6 +13,7 @@ from rich.table import Table
 from remanence.certificates import BUDGET, Certificate, explain, headline
 from remanence.cli._agents import open_agents
 from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._limits import tell_limits
 from remanence.cli._progress import show_count
 from remanence.study import certify_agents
 from remanence.training import keep_compiled_programs
@@ -41,12 +42,17 @@ class Certify(Command):
     """Follow a memory for at most so many steps; what that does not settle is "undecided"."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Write certificates to this directory, and no table; RUN/certificates if not given."""
+    sampled: bool = False
+    """Instead, what agents that sample come to in corridors without end: sampled_limits.parquet."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
+        if self.sampled:
+            tell_limits(group, console, self.json)
+            return
         with show_count("certifying") as show:
             certificates = certify_agents(group, budget=self.budget, out=self.out, on_agent=show)
         out = self.out or group.records.path / "certificates"
