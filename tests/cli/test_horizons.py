@@ -112,6 +112,28 @@ def test_json_tells_decisions_and_null_where_none_was_taken(tree_run, capsys, tm
     assert summary["share_right"] == summary["share_low"] == summary["share_high"] == [None]
 
 
+def test_evaluate_computes_what_sampled_agents_of_a_tmaze_come_to(run, capsys, tmp_path):
+    main(["evaluate", str(run), "--sampled", "--lengths", "2,30", "--out", str(tmp_path)])
+    assert "is left out at most" in capsys.readouterr().out.replace("\n", " ")
+    table = read_table(tmp_path / "sampled_evaluations.parquet")
+    groups = [table["seed"] == 1, table["length"] == 30, table["cue"] == 0]
+    assert table["probability"][np.all(groups, axis=0)].sum() == pytest.approx(1, abs=1e-6)
+    outcomes = read_table(tmp_path / "sampled_outcomes.parquet")
+    assert np.all(outcomes["low"] <= outcomes["return"])
+    assert {"share_right", "timeouts", "outcome", "num_steps"} <= set(outcomes)
+
+
+def test_certify_tells_limits_of_sampled_agents(run, capsys):
+    main(["certify", str(run), "--sampled", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["limits"]) == ["1", "4"]
+    limits = read_table(run / "sampled_limits.parquet")
+    assert limits["seed"].tolist() == [1, 1, 4, 4]
+    assert limits["right"].tolist() == [
+        it["right"] for two in found["limits"].values() for it in two
+    ]
+
+
 def test_certify_tells_a_verdict_in_one_screen(run, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     main(["certify", str(run)])

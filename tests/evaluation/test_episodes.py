@@ -99,9 +99,11 @@ def test_an_agent_that_stalls_is_left_before_its_time_is_over():
 def test_sampled_episodes_of_a_sure_agent_are_greedy_ones():
     agent = solve_by_hand()
     sure = eqx.tree_at(lambda it: it.policy.output.weight, agent, 100 * agent.policy.output.weight)
-    summary = evaluate(sure, envs.make("tmaze"), [1, 2, 20], sampled=True).summarize()
-    assert set(summary["outcome"]) == {"solved"}
-    np.testing.assert_allclose(summary["return"], 4.0)
+    for plain in (False, True):
+        found = evaluate(sure, envs.make("tmaze"), [1, 2, 20], sampled=True, plain=plain)
+        assert found.exact is not plain
+        assert set(found.summarize()["outcome"]) == {"solved"}
+        np.testing.assert_allclose(found.summarize()["return"], 4.0, rtol=1e-6)
 
 
 def test_sampling_depends_on_the_seed_and_on_nothing_else():
@@ -109,7 +111,8 @@ def test_sampling_depends_on_the_seed_and_on_nothing_else():
     agent = eqx.tree_at(lambda it: it.policy.output.weight, agent, jnp.zeros((4, 10)))
 
     def sample(seed):
-        return evaluate(agent, env, [5], sampled=True, seed=seed, num_episodes=20).episodes
+        found = evaluate(agent, env, [5], sampled=True, plain=True, seed=seed, num_episodes=20)
+        return found.episodes
 
     np.testing.assert_array_equal(sample(1)["num_steps"], sample(1)["num_steps"])
     assert np.any(sample(1)["num_steps"] != sample(2)["num_steps"])

@@ -50,7 +50,7 @@ def test_decisions_are_written_where_there_are_several(group):
 def test_a_t_maze_has_none(tmp_path):
     group = AgentGroup({1: solve_by_hand()}, envs.make("tmaze"), WEIGHTS, AgentRecords(tmp_path))
     evaluate_agents(group, [2])
-    evaluate_agents(group, [2], sampled=True, num_episodes=2)
+    evaluate_agents(group, [2], sampled=True)
     assert not group.records.has("decisions")
     assert not group.records.has("sampled_decisions")
 

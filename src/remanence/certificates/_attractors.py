@@ -75,7 +75,7 @@ def find_sets(
     policy: Policy, cue: int, points: Sequence[np.ndarray], slopes: Sequence[Matrix]
 ) -> list[list[Region]]:
     """Sets around a cycle that are mapped one into the next; the best first, none if none are."""
-    for bases in _propose_bases(policy, slopes):
+    for bases in propose_bases(policy, slopes):
         turns = [slopes[number % len(slopes)] for number in range(len(bases))]
         radii = _balance_radii(bases, turns)
         if radii is None:
@@ -135,7 +135,7 @@ def _share_slopes(
         yield np.abs(turned if target is None else np.linalg.solve(target, turned))
 
 
-def _propose_bases(policy: Policy, slopes: Sequence[Matrix]) -> Iterator[Sequence[Matrix | None]]:
+def propose_bases(policy: Policy, slopes: Sequence[Matrix]) -> Iterator[Sequence[Matrix | None]]:
     """Bases for each point of a cycle, gone round once or more, in which it may contract."""
     if not policy.feedforward:
         rounds = 1

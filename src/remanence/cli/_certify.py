@@ -15,6 +15,7 @@ from remanence.certificates.mazes import BUDGET as MAZES_BUDGET
 from remanence.certificates.mazes import can_certify_mazes
 from remanence.cli._agents import open_agents
 from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._limits import tell_limits
 from remanence.cli._maze_tables import tabulate_mazes, tell_mazes
 from remanence.cli._options import parse_numbers
 from remanence.cli._progress import show_count
@@ -56,12 +57,17 @@ class Certify(Command):
     """Of mazes in a row: only these lengths, such as 1-3 or 2,4; those trained on if not given."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Write certificates to this directory, and no table; to the run if not given."""
+    sampled: bool = False
+    """Instead, what agents that sample come to in corridors without end: sampled_limits.parquet."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
+        if self.sampled:
+            tell_limits(group, console, self.json)
+            return
         in_a_row = can_certify_mazes(group.env[0])
         if self.lengths is not None and not in_a_row:
             remedy = "leave it out: on the T-maze a certificate speaks of every length"

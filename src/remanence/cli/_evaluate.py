@@ -12,6 +12,7 @@ from rich.console import Console
 from remanence.cli._agents import open_agents
 from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._evaluation_tables import tabulate_decisions, tabulate_returns
+from remanence.cli._limits import ROUNDING
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
@@ -36,7 +37,8 @@ class Evaluate(Command):
     LookupTreeMaze, and in an environment of your own whatever it says that grows. Where an episode
     has more than one decision, decisions.parquet tells how many are right against how many were
     taken before. Greedy episodes of a T-maze are exact and fast-forwarded: a million steps cost no
-    more than a few hundred.
+    more than a few hundred. Of agents that sample in a T-maze, the probability of each end is
+    computed, and nothing is drawn.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """
@@ -52,7 +54,7 @@ class Evaluate(Command):
     num_episodes: Annotated[int | None, OPTIONAL] = None
     """Episodes at each length, where not all can be tried; about 100 if not given."""
     plain: bool = False
-    """Take every step one by one: slow, with the same result to the bit."""
+    """Take every step one by one: slow, and the same to the bit; with --sampled, draw actions."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Where to write; the run's directory if not given."""
     json: bool = False
@@ -139,18 +141,21 @@ def _to_json(evaluation: Evaluation, stability: dict[int, str], out: Path) -> di
 
 def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     environment, params = group.env
-    kind = (
-        "exact, and a mean over all cues"
-        if evaluation.exact
-        else f"the mean of all episodes, with its 95% interval over {evaluation.unit}"
-    )
+    kind = f"the mean of all episodes, with its 95% interval over {evaluation.unit}"
+    each = "episode"
+    if evaluation.exact:
+        kind = "exact, and a mean over all cues"
+    if evaluation.exact and sampled:
+        left_out = max(evaluation.left_out, ROUNDING)
+        kind = f"means over all cues and draws, of which {left_out:.0e} is left out at most"
+        each = "end of an episode, with its probability,"
     more = _DECISIONS if evaluation.decides_often else ""
     levels = ", ".join(f"{name} {value:g}" for name, value in environment.levels(params).items())
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
         f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
-        f"{more}To compare with: {levels}.\nEvery episode is in {out / table}.parquet,\n"
+        f"{more}To compare with: {levels}.\nEvery {each} is in {out / table}.parquet,\n"
         f"the curves are in {_name_picture(out, sampled)}."
     )
 

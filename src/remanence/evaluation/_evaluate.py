@@ -1,6 +1,6 @@
 """Return against what grows: one agent or many, one cue after the other, value by value."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -8,8 +8,14 @@ import numpy as np
 
 from remanence._keys import derive_key
 from remanence._numbers import check_whole
-from remanence.certificates import ExactEvaluator, make_exact_evaluator
-from remanence.envs import AbstractEnvironment, Growth
+from remanence.certificates import (
+    ExactEvaluator,
+    Odds,
+    SampledEvaluator,
+    make_exact_evaluator,
+    make_sampled_evaluator,
+)
+from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM, AbstractEnvironment, Growth
 from remanence.errors import InvalidOptionError, MissingMethodError
 from remanence.evaluation._decisions import tabulate_decisions
 from remanence.evaluation._episodes import Episodes, run_episodes
@@ -23,6 +29,7 @@ LONGEST = 100_000_000  # ten times that is still a number of 32 bits
 _DECISIONS = {"right": (1, 1), "wrong": (0, 1), "timeout": (0, 0)}
 # The columns of tables after those that say which agent, value and cue a row is of.
 _EPISODE = ("return", "num_steps", "end", "num_right", "num_decisions")
+_END = (*_EPISODE, "probability")
 _BIN = ("first", "last", "num_right", "num_decisions")
 
 OnProgress = Callable[[int, int], None]
@@ -45,9 +52,10 @@ def evaluate(
 
     `lengths` are values of what grows in the environment (its `growth`), the usual ones if not
     given. Where greedy episodes can be evaluated exactly, they are all there are, and
-    fast-forwarded unless `plain`. Elsewhere every cue has equally many episodes, `num_episodes`
-    (100 or a little more if not given) in all, and all agents meet the same ones. All else of the
-    environment, its time limit included, is as in `env`.
+    fast-forwarded unless `plain`. Where the probability of each end of a sampled episode can be
+    computed, it is, and episodes are drawn only if `plain`. Elsewhere every cue has equally many
+    episodes, `num_episodes` (100 or a little more if not given) in all, and all agents meet the
+    same ones. All else of the environment, its time limit included, is as in `env`.
 
     >>> from pathlib import Path
     >>> from remanence import evaluation, training
@@ -62,21 +70,20 @@ def evaluate(
     for agent in named.values():
         check_fits(agent, environment)
     lengths = _check_lengths(growth.usual if lengths is None else lengths)
-    evaluator = None if sampled else make_exact_evaluator(env, plain=plain)
-    decisions = None
-    if evaluator:
+    exact = _run_exactly(named, env, lengths, sampled, plain, on_progress)
+    if exact is not None:
         if num_episodes is not None:
-            remedy = "here every greedy episode is tried; leave it out, or sample actions"
+            remedy = "here nothing is drawn; leave it out, or sample actions and step plainly"
             raise InvalidOptionError("num_episodes", num_episodes, remedy)
-        rows = _run_exactly(named, evaluator, lengths, on_progress)
-    else:
-        if plain:
-            remedy = "leave it out: this evaluation steps through everything anyway"
-            raise InvalidOptionError("plain", plain, remedy)
-        rows, binned = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
-        decisions = _name(binned, growth, environment, _BIN)
+        episodes = _name(list(exact), growth, environment, _END if sampled else _EPISODE)
+        return Evaluation(episodes, growth.name, exact=True)
+    if plain and not (sampled and make_sampled_evaluator(env)):
+        remedy = "leave it out: this evaluation steps through everything anyway"
+        raise InvalidOptionError("plain", plain, remedy)
+    rows, binned = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
     episodes = _name(rows, growth, environment, _EPISODE)
-    return Evaluation(episodes, growth.name, evaluator is not None, decisions)
+    decisions = _name(binned, growth, environment, _BIN)
+    return Evaluation(episodes, growth.name, exact=False, decisions=decisions)
 
 
 def _name(
@@ -112,17 +119,64 @@ def _check_lengths(lengths: Sequence[int]) -> list[int]:
 
 def _run_exactly(
     agents: Mapping[Any, Agent],
+    env: Environment,
+    lengths: Sequence[int],
+    sampled: bool,
+    plain: bool,
+    on_progress: OnProgress | None,
+) -> Iterator[Row] | None:
+    """Rows that nothing was drawn for, one by one; None where there is no way to them."""
+    if not sampled:
+        evaluator = make_exact_evaluator(env, plain=plain)
+        return evaluator and _list_greedy(agents, evaluator, lengths, on_progress)
+    evaluator = None if plain else make_sampled_evaluator(env)
+    if evaluator is None:
+        return None
+    environment, params = env
+    _check_ends(environment, environment.grow(params, lengths[0]), sampled)
+    return _list_odds(agents, evaluator, env, lengths, on_progress)
+
+
+def _list_greedy(
+    agents: Mapping[Any, Agent],
     evaluator: ExactEvaluator,
     lengths: Sequence[int],
     on_progress: OnProgress | None,
-) -> list[Row]:
-    rows: list[Row] = []
+) -> Iterator[Row]:
     for count, (name, agent) in enumerate(agents.items(), start=1):
-        episodes = evaluator.run(agent, lengths)
-        rows += [(name, *episode, *_DECISIONS[episode.end]) for episode in episodes]
+        for episode in evaluator.run(agent, lengths):
+            yield (name, *episode, *_DECISIONS[episode.end])
         if on_progress:
             on_progress(count, len(agents))
-    return rows
+
+
+def _list_odds(
+    agents: Mapping[Any, Agent],
+    evaluator: SampledEvaluator,
+    env: Environment,
+    lengths: Sequence[int],
+    on_progress: OnProgress | None,
+) -> Iterator[Row]:
+    environment, params = env
+    limits = {it: environment.time_limit(environment.grow(params, it)) for it in lengths}
+    for count, (name, agent) in enumerate(agents.items(), start=1):
+        for odds in evaluator.run(agent, lengths):
+            yield from ((name, *row) for row in _list_ends(odds, limits[odds.length]))
+        if on_progress:
+            on_progress(count, len(agents))
+
+
+def _list_ends(odds: Odds, limit: int | None) -> Iterator[Row]:
+    """A row for each end that an episode may have."""
+    ends = {
+        "right": (REWARD_RIGHT_ARM, odds.right_steps, odds.right),
+        "wrong": (REWARD_WRONG_ARM, odds.wrong_steps, odds.wrong),
+        "timeout": (0.0, limit, odds.timeout),
+    }
+    for end, (reward, num_steps, probability) in ends.items():
+        if probability > 0:
+            decisions = _DECISIONS[end]
+            yield odds.length, odds.cue, reward, num_steps, end, *decisions, probability
 
 
 def _run_samples(

@@ -15,8 +15,9 @@ class Evaluation:
     of the environment's `cue_observations`, and is not there if it has none. Then `return`,
     `num_steps` and `end`, which is "right" (no wrong decision), "wrong" or "timeout"; and
     `num_right` of the `num_decisions` that were taken. `exact` says that the episodes are all there
-    are, and not a sample. Without a time limit a "timeout" is an episode that never ends, and its
-    `num_steps` is masked.
+    are, and not a sample. Of agents that sample, these are all ends that there are, each with its
+    `probability` and the mean `num_steps` of the episodes that end so. Without a time limit a
+    "timeout" is an episode that never ends, and its `num_steps` is masked.
 
     `decisions` counts right decisions against how many were taken before, with a row for each
     agent, value of what grows, cue and bin: the decisions from the `first` to the `last` of their
@@ -40,6 +41,16 @@ class Evaluation:
     def unit(self) -> str:
         """What intervals are taken over: "cues" or "episodes"."""
         return "cues" if has_cues(self.episodes) else "episodes"
+
+    @property
+    def left_out(self) -> float:
+        """How far probabilities of ends may be off, at most: what was too improbable to follow."""
+        if "probability" not in self.episodes:
+            return 0.0
+        names = ("agent", self.axis, "cue")
+        groups = np.stack([np.asarray(self.episodes[name]).astype(str) for name in names], 1)
+        which = np.unique(groups, axis=0, return_inverse=True)[1].ravel()
+        return float(np.max(1 - np.bincount(which, self.episodes["probability"]), initial=0.0))
 
     @property
     def decides_often(self) -> bool:

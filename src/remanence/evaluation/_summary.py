@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM
 from remanence.errors import InvalidOptionError
 
 CONFIDENCE = 0.95
+# An end of that probability says nothing of an outcome; a hundred episodes would hardly show it.
+RARE = 0.01
 # What a summary has besides the agent and what grows.
 MEASURES = (
     *("return", "low", "high", "num_steps", "outcome"),
@@ -22,16 +25,18 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     """A row for each agent and value of `axis`: return and decisions, timeouts, steps, outcome.
 
     `episodes` are columns of equal length: "agent" or "seed", `axis` (what grows), "return",
-    "num_steps" and "end", and "cue", "num_right" and "num_decisions" where these are known; others
-    are ignored. `share_right` is the share of right decisions among those taken (NaN where none
-    was), `num_decisions` their mean number in an episode, `timeouts` the share of episodes that ran
-    out of time. The outcome is "timeout" if some episode did, "solved" if all decisions were right,
-    and else "random".
+    "num_steps" and "end", and "cue", "num_right", "num_decisions" and "probability" where these are
+    known; others are ignored. `share_right` is the share of right decisions among those taken (NaN
+    where none was), `num_decisions` their mean number in an episode, `timeouts` the share of
+    episodes that ran out of time. The outcome is "timeout" if some episode did, "solved" if all
+    decisions were right, and else "random". Of ends with probabilities those of 1% or less do not
+    count for it.
 
     `low` and `high` bound the mean return, `share_low` and `share_high` the share: Student's
     intervals, at 95%. Their unit is the cue, whose episodes are averaged first, for they are near
     copies of each other; where there are no cues, or one, it is the episode. Where the episodes are
-    all there are (`exact`), an interval is the number itself.
+    all there are (`exact`), an interval is the number itself, or what it may be if probabilities
+    leave something out of 1.
 
     >>> from remanence import evaluation
     >>> episodes = {"seed": [1, 1], "delay": [5, 5], "return": [1.0, 0.0]}
@@ -47,7 +52,8 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     if missing:
         remedy = f"there must be columns {', '.join(wanted)}"
         raise InvalidOptionError("episodes", list(episodes), remedy)
-    optional = [name for name in ("cue", "num_right", "num_decisions") if name in episodes]
+    known = ("cue", "num_right", "num_decisions", "probability")
+    optional = [name for name in known if name in episodes]
     columns = {name: np.ma.asanyarray(episodes[name]) for name in (*wanted, *optional)}
     groups: dict[tuple[Any, Any], list[int]] = {}
     pairs = zip(columns[who].tolist(), columns[axis].tolist(), strict=True)
@@ -69,17 +75,32 @@ def has_cues(episodes: Mapping[str, ArrayLike]) -> bool:
 def _summarize(episodes: Mapping[str, np.ma.MaskedArray], exact: bool) -> tuple[Any, ...]:
     """The measures of one agent at one value, in their order."""
     returns, num_steps, ends = (episodes[name] for name in ("return", "num_steps", "end"))
-    ones = np.ma.ones(len(returns))
+    weights = episodes.get("probability", np.ma.ones(len(returns)))
     right = episodes.get("num_right", np.ma.masked_all(len(returns)))
     taken = episodes.get("num_decisions", np.ma.masked_all(len(returns)))
-    outcome = "timeout" if "timeout" in ends else "random" if "wrong" in ends else "solved"
-    units = _list_units(episodes)
+    units, spread = _list_units(episodes), REWARD_RIGHT_ARM - REWARD_WRONG_ARM
+    left_out = _find_left_out(episodes) if exact else None
+    shares = {end: float(weights[ends == end].sum() / weights.sum()) for end in _ENDS}
+    rare = RARE if "probability" in episodes else 0.0
+    outcome = next((name for end, name in _ENDS.items() if shares[end] > rare), "solved")
     return (
-        *_estimate(returns, ones, units, exact),
-        *(_average(num_steps), outcome),
-        *_estimate(right, taken, units, exact),
-        *(_average(taken), float((ends == "timeout").mean())),
+        *_estimate(weights * returns, weights, units, left_out and spread * left_out),
+        *(_average(num_steps, weights), outcome),
+        *_estimate(weights * right, weights * taken, units, left_out),
+        *(_average(taken, weights), shares["timeout"]),
     )
+
+
+# The outcomes that ends stand for, the worst first.
+_ENDS = {"timeout": "timeout", "wrong": "random"}
+
+
+def _find_left_out(episodes: Mapping[str, np.ma.MaskedArray]) -> float:
+    """What the probabilities of all cues together leave out."""
+    if "probability" not in episodes:
+        return 0.0
+    number = len(np.unique(np.asarray(episodes["cue"])))
+    return max(0.0, number - float(episodes["probability"].sum()))
 
 
 def _list_units(episodes: Mapping[str, np.ma.MaskedArray]) -> list[np.ndarray]:
@@ -90,25 +111,34 @@ def _list_units(episodes: Mapping[str, np.ma.MaskedArray]) -> list[np.ndarray]:
     return [np.flatnonzero(cues == cue) for cue in np.unique(cues)]
 
 
-def _average(values: np.ma.MaskedArray) -> float:
+def _average(values: np.ma.MaskedArray, weights: np.ma.MaskedArray) -> float:
     """The mean; NaN where some are unknown, as the steps of an episode that never ends are."""
-    return np.nan if np.ma.is_masked(values) else float(values.mean())
+    if np.ma.is_masked(values):
+        return np.nan
+    return float((weights * values).sum() / weights.sum())
 
 
 def _estimate(
-    amounts: np.ma.MaskedArray, numbers: np.ma.MaskedArray, units: list[np.ndarray], exact: bool
+    amounts: np.ma.MaskedArray,
+    numbers: np.ma.MaskedArray,
+    units: list[np.ndarray],
+    left_out: float | None,
 ) -> tuple[float, float, float]:
     """Amounts for each one of numbers, all in all, with an interval over units.
 
     A ratio of two means over units, since each unit may have another number: its error is that of
     the mean of amounts off which the ratio is taken (Cochran 1977, chapter 6). Where all numbers
-    are equal, this is Student's interval of the units' own ratios.
+    are equal, this is Student's interval of the units' own ratios. Of all there are, `left_out` is
+    by how much amounts may be off.
     """
     if np.ma.is_masked(amounts) or np.ma.is_masked(numbers) or not numbers.any():
         return np.nan, np.nan, np.nan
     amount, number = (np.array([it[unit].sum() for unit in units]) for it in (amounts, numbers))
     ratio = float(amount.sum() / number.sum())
-    margin = 0.0 if exact else _find_margin((amount - ratio * number) / number.mean())
+    if left_out is None:
+        margin = _find_margin((amount - ratio * number) / number.mean())
+    else:
+        margin = left_out / float(number.sum())
     return ratio, ratio - margin, ratio + margin
 
 

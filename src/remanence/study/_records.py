@@ -6,6 +6,7 @@ outcomes.parquet             a row for each agent and value of what grows, from 
 decisions.parquet            right decisions against how many were taken before, if many were
 sampled_evaluations.parquet, sampled_outcomes.parquet, sampled_decisions.parquet
                              the same of agents that sample
+sampled_limits.parquet       what agents that sample come to in corridors without end
 stability.parquet            a row for each agent
 orbits.parquet               how the memory of each agent begins to settle
 certificates/seed-1.json ...

@@ -23,6 +23,7 @@ _COMMANDS = {
     "evaluate": "`remanence evaluate`",
     "stability": "`remanence evaluate`",
     "sample": "`remanence evaluate --sampled`",
+    "limits": "`remanence certify --sampled`",
     "certify": "`remanence certify`",
     "certify-mazes": "`remanence certify`",
 }
@@ -45,13 +46,14 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `decisions` for each cue and bin of decisions besides (where an episode has more than one),
     `stability` and `certificates` for each agent, `orbits` for each step of a memory, `curves` for
     each seed and iteration, `summary` for each training; `sampled_evaluations`, `sampled_outcomes`
-    and `sampled_decisions` are of agents that sample their actions. `.fetchnumpy()`, `.df()`,
-    `.pl()` and `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow,
-    as far as those are installed, and `.filter`, `.aggregate` and the rest query it. Every row has
-    the `preset`, `network`, `cell` and `variant` of its agents; the last is empty in a study's main
-    arm and of runs by themselves, so that `.filter("variant = ''")` keeps the main arm. A span of
-    every length is infinite; what is undecided or unknown is null, as is a count in `summary` of
-    what is not known of all agents. A query of it reads no file, whoever wrote it.
+    and `sampled_decisions` are of agents that sample their actions; so is `sampled_limits`, what
+    they come to after each cue in corridors without end. `.fetchnumpy()`, `.df()`, `.pl()` and
+    `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far as
+    those are installed, and `.filter`, `.aggregate` and the rest query it. Every row has the
+    `preset`, `network`, `cell` and `variant` of its agents; the last is empty in a study's main arm
+    and of runs by themselves, so that `.filter("variant = ''")` keeps the main arm. A span of every
+    length is infinite; what is undecided or unknown is null, as is a count in `summary` of what is
+    not known of all agents. A query of it reads no file, whoever wrote it.
 
     >>> from remanence import study
     >>> curves = study.load_results("examples/agents/mingru", "curves")

@@ -13,7 +13,11 @@ Columns = Mapping[str, np.ndarray]
 Row = dict[str, Any]
 
 # What a column holds in which some values, or all, may be unknown.
-_KINDS = {"vaa_limit": float, **ROW_KINDS, **mazes.ROW_KINDS}
+_KINDS = {
+    **dict.fromkeys(("vaa_limit", "right", "low", "high", "timeout"), float),
+    **ROW_KINDS,
+    **mazes.ROW_KINDS,
+}
 
 
 def collect_rows(rows: Sequence[Row]) -> dict[str, np.ndarray]:

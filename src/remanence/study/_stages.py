@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence._registry import Registry
-from remanence.certificates import BUDGET, Certificate, can_certify, certify
+from remanence.certificates import (
+    BUDGET,
+    Certificate,
+    Limit,
+    can_certify,
+    can_find_limits,
+    certify,
+    find_limits,
+)
 from remanence.dynamics import list_cycle
 from remanence.envs import AbstractEnvironment
 from remanence.evaluation import (
@@ -200,6 +208,26 @@ def _tabulate_certificates(group: AgentGroup) -> None:
     group.records.update("certificates", columns, group.weights)
 
 
+def find_agent_limits(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, list[Limit]]:
+    """What agents that sample come to in corridors without end, by seed and cue by cue.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> [round(limit.right, 3) for limit in study.find_agent_limits(group)[1]]
+    [0.719, 0.281]
+    >>> group.records.read("sampled_limits")["cue"].tolist()
+    [0, 1]
+    """
+    found = {}
+    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+        found[seed] = find_limits(agent, group.env)
+        on_agent(number, len(group.agents))
+    rows = [{"seed": seed, **it._asdict()} for seed, limits in found.items() for it in limits]
+    group.records.update("sampled_limits", collect_rows(rows), group.weights)
+    return found
+
+
 def _has_cues(environment: AbstractEnvironment) -> bool:
     found = (environment.cue_observations(), environment.idle_observation())
     return all(it is not None for it in found)
@@ -232,6 +260,15 @@ register_stage(
         ("stability", "orbits"),
         lambda group, job, on_agent: measure_agents(group, on_agent=on_agent),
         supports=_has_cues,
+    ),
+)
+register_stage(
+    "limits",
+    Stage(
+        "finding limits of sampled agents",
+        ("sampled_limits",),
+        lambda group, job, on_agent: find_agent_limits(group, on_agent=on_agent),
+        supports=can_find_limits,
     ),
 )
 register_stage(
