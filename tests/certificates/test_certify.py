@@ -234,7 +234,7 @@ def test_rounding_alone_does_not_make_it_multistable():
     cell = agent.policy.cell
     assert isinstance(cell, MinGRU)
     bias = jnp.asarray([[3.0, 1.0, 5.0, 0.0, 2.0], [0.5, -1.0, 0.25, 2.0, -0.5]])
-    found = find_compiled(with_cell(agent, cell.inputs.weight, bias), ENV)
+    found = find_compiled(with_cell(agent, cell.inputs.weight, bias), ENV, budget=5_000)
     assert found.multistability.different_attractors is False
     assert found.distance is not None
     assert found.distance < 1e-4
