@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test lint types tests clean
+.PHONY: help demo test lint types tests slurm clean
 
 help:
 	@echo "make demo   train, evaluate and certify a few agents in about two minutes, and write a page about them"
@@ -21,9 +21,10 @@ demo: $(VENV)/.installed
 	@echo "  $(BIN)/remanence compare studies/smoke"
 	@echo "  $(BIN)/remanence play --agent studies/smoke/runs/tmaze-short-gru --set length=30"
 
-# Types are checked by one process, which would leave the other cores idle.
+# Types are checked by one process, which would leave the other cores idle, and tests on a real Slurm
+# mostly wait.
 test: lint
-	@$(MAKE) --no-print-directory --jobs 2 types tests
+	@$(MAKE) --no-print-directory --jobs 3 types tests slurm
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
@@ -33,7 +34,10 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright
 
 tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --ignore tests/slurm
+
+slurm: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --quiet tests/slurm
 
 $(VENV)/.python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \

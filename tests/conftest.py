@@ -47,6 +47,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # Begun first, so that no process is left alone with a long file at the end.
 _LONG = (
+    *("test_contraction_is_sound", "test_differences", "test_older"),
     *("test_replays", "test_invariants", "test_run", "test_presets", "test_mutants"),
     *("test_inspection", "test_runner", "test_docstrings", "test_examples", "test_documents"),
     *("test_kills", "test_certify", "test_kernel", "test_orbits", "test_forgeries"),
