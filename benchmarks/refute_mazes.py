@@ -156,7 +156,7 @@ def main() -> None:
 
     from remanence.networks import Agent
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--decisions", type=int, default=1_000_000, help="for each table and walk")
     parser.add_argument("--episodes", type=int, default=1_000, help="side by side")
