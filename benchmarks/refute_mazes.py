@@ -10,6 +10,7 @@ replayed by the portable program, of which certificates speak.
 
 import argparse
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,21 +145,25 @@ def refute(
             }
 
 
+def _step(compiled: Any, seen: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    logits, after = compiled(seen, states)
+    return np.asarray(logits), np.asarray(after)
+
+
 def main() -> None:
     """Attack all certificates of a run."""
     import jax
 
     from remanence.networks import Agent
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--decisions", type=int, default=1_000_000, help="for each table and walk")
     parser.add_argument("--episodes", type=int, default=1_000, help="side by side")
     options = parser.parse_args()
     for path in sorted((options.run / "maze-certificates").glob("seed-*.json")):
         agent = Agent.load(options.run / "agents" / path.with_suffix(".safetensors").name)
-        compiled = jax.jit(jax.vmap(agent.policy.step))
-        step = lambda seen, states, run=compiled: tuple(map(np.asarray, run(seen, states)))  # noqa: E731
+        step = functools.partial(_step, jax.jit(jax.vmap(agent.policy.step)))
         start = np.asarray(agent.policy.initial_state())
         certificate = json.loads(path.read_text())
         for record in refute(step, start, certificate, options.decisions, options.episodes):

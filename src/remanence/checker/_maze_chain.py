@@ -91,5 +91,5 @@ def _solve(
 
 def _find_odds(mazes: Mazes, spot: Spot) -> float:
     """A fair coin for the goal, then any index that has it, and any length."""
-    alike = sum(entry == mazes.table[spot.index] for entry in mazes.table)
+    alike = sum(entry == mazes.table[spot.entry] for entry in mazes.table)
     return 0.5 / (alike * len(mazes.environment["lengths"]))

@@ -20,7 +20,7 @@ class TooManyError(Exception):
 class Spot(NamedTuple):
     """A maze and a place in it; `entered` and `first` where an index and the table are seen."""
 
-    index: int
+    entry: int
     length: int
     position: int
     entered: bool = False
@@ -37,7 +37,7 @@ def go(spot: Spot, action: int) -> Spot | None:
     if action in (UP, DOWN):
         return None if at_junction(spot) else Spot(*spot[:3])
     step = spot.position + (1 if action == RIGHT else -1)
-    return Spot(spot.index, spot.length, min(max(step, 0), spot.length - 1))
+    return Spot(spot.entry, spot.length, min(max(step, 0), spot.length - 1))
 
 
 class Mazes:
@@ -54,14 +54,14 @@ class Mazes:
         size = self.environment["table_size"]
         table = list(self.table) if spot.first else [0] * size
         if self.environment["index_encoding"] == "scalar":
-            index = [spot.index if spot.entered else 0]
+            index = [spot.entry if spot.entered else 0]
         else:
-            index = [int(spot.entered and spot.index == entry) for entry in range(size)]
+            index = [int(spot.entered and spot.entry == number) for number in range(size)]
         return (*table, *index, int(at_junction(spot)))
 
     def find_right_arm(self, spot: Spot) -> int:
         """The arm that the table says."""
-        return DOWN if self.table[spot.index] > 0 else UP
+        return DOWN if self.table[spot.entry] > 0 else UP
 
     def remember(self, spot: Spot, memory: bytes) -> bytes:
         """The memory after what is seen."""
@@ -175,8 +175,7 @@ def _stalls(mazes: Mazes, after: Mapping[Any, list[Any]]) -> bool:
 
 def replay(mazes: Mazes, walk: str, refutation: Mapping[str, Any]) -> str | None:
     """Step through a sequence of mazes; what is wrong with it, or None if it ends as it says."""
-    state = mazes.program.start.tobytes()
-    visits, met = refutation["mazes"], set()
+    memory, visits, met = mazes.program.start.tobytes(), refutation["mazes"], set()
     for number, visit in enumerate(visits, start=1):
         known = visit["index"] < len(mazes.table)
         if not known or visit["length"] not in mazes.environment["lengths"]:
@@ -185,19 +184,21 @@ def replay(mazes: Mazes, walk: str, refutation: Mapping[str, Any]) -> str | None
         actions = [NAMES[name] for name, count in visit["actions"] for _ in range(count)]
         met.clear()
         for step, action in enumerate(actions, start=1):
-            assert spot is not None
-            state = mazes.remember(spot, state)
-            met.add((spot, state))
-            ending = number == len(visits) and step == len(actions)
-            if ending and refutation["kind"] != STALL:
+            memory = mazes.remember(spot, memory)
+            met.add((spot, memory))
+            last, final = step == len(actions), number == len(visits)
+            if last and final and refutation["kind"] != STALL:
                 wrong = UP + DOWN - mazes.find_right_arm(spot)
-                fails = mazes.fails(walk, spot, state) and action == wrong
+                fails = mazes.fails(walk, spot, memory) and action == wrong
                 return None if fails else "its last step does not take the wrong arm"
-            if action not in mazes.choose(walk, spot, state):
+            if action not in mazes.choose(walk, spot, memory):
                 return f"the agent does not do so in maze {number:,}, step {step:,}"
-            spot = go(spot, action)
-            if (spot is None) != (number < len(visits) and step == len(actions)):
+            target = go(spot, action)
+            if (target is None) != (last and not final):
                 return f"maze {number:,} ends elsewhere"
-    assert spot is not None
-    again = (spot, mazes.remember(spot, state)) in met
-    return None if walk == GREEDY and again else "it does not come back to where it was"
+            if last and final and target is not None:
+                again = (target, mazes.remember(target, memory)) in met
+                stalls = walk == GREEDY and again
+                return None if stalls else "it does not come back to where it was"
+            spot = target or spot
+    return "it does not end"

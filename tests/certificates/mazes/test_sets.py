@@ -18,7 +18,7 @@ def test_a_hybrid_that_remembers_by_hand_is_certified():
         found = prover.decide(table)
         assert [found[walk].verdict for walk in WALKS] == ["certified"] * 3
         assert {found[walk].method for walk in WALKS} == {"sets"}
-        assert 0 < found["any"].least_margin < 1
+        assert 0 < (found["any"].least_margin or 0) < 1
 
 
 def test_one_that_leaks_too_much_is_not():
@@ -76,9 +76,9 @@ def test_more_rounds_make_boxes_smaller():
 def test_a_longer_history_tells_more_boxes_apart():
     prover = make_prover(make_random("mingru", 7))
     case = prover.open_case(TABLES[0], "straight")
-    sizes = [
-        bound(case, prover.make_boxes(*it)).search.size for it in ((1, 1), (2, 1), (3, 1), (3, 2))
-    ]
+    made = [bound(case, prover.make_boxes(*it)) for it in ((1, 1), (2, 1), (3, 1), (3, 2))]
+    sizes = [enclosure.search.size for enclosure in made if enclosure]
+    assert len(sizes) == 4
     assert sizes == sorted(set(sizes))
 
 

@@ -34,8 +34,8 @@ def test_every_place_is_as_in_the_environment(encoding: str):
             time=jnp.int32(0 if place.opening else 7),
             length=jnp.int32(place.length),
             position=jnp.int32(place.position),
-            index=jnp.int32(place.index),
-            goal=jnp.int32(table[place.index]),
+            index=jnp.int32(place.entry),
+            goal=jnp.int32(table[place.entry]),
             entered=jnp.asarray(place.entered),
         )
         seen, moved, judged = look(state)

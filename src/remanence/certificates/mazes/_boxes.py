@@ -142,7 +142,7 @@ class Boxes(AbstractMemory):
 
 def find_best(over: np.ndarray) -> np.ndarray:
     """Which actions may have the greatest logit, (boxes, 4), where some are surely above others."""
-    return ~(over > 0).any(1)
+    return np.logical_not(np.any(over > 0, axis=1))
 
 
 def _compare_outputs(policy: PortablePolicy, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

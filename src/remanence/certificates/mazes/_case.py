@@ -89,8 +89,10 @@ class Case:
         choose = choose_patient(self.world) if self.walk == ANY else self.choose()
         return self._run(self._open(choose, keep=KEEP, most_steps=MOST_STEPS), self.budget // 5)
 
-    def _open(self, choose: Choose, **limits: int) -> Search:
-        search = Search(self.world, self.memories, self.letters, choose, **limits)
+    def _open(
+        self, choose: Choose, keep: int | None = None, most_steps: int | None = None
+    ) -> Search:
+        search = Search(self.world, self.memories, self.letters, choose, keep, most_steps)
         search.rank = functools.partial(self._measure, search)
         return search
 

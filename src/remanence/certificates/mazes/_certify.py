@@ -106,9 +106,9 @@ def certify_mazes(
     """Settle how an agent's memory of each table fares in every sequence of mazes.
 
     Mazes have these lengths, or all that they can have in `env`. `budget` bounds how many pairs of
-    place and memory are looked at for each table and walk, and is five times as many as there may
-    be sets; where that is not enough, the verdict is "undecided". `on_table` is told how many
-    tables are done, of how many.
+    place and memory are looked at for each table and walk, and a fifth of it how many sets; where
+    that is not enough, the verdict is "undecided". `on_table` is told how many tables are done, of
+    how many.
 
     >>> from remanence import envs, networks
     >>> from remanence.certificates import mazes

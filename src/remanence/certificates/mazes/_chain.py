@@ -111,7 +111,7 @@ class Chain:
 def find_odds(world: World, table: Sequence[int]) -> np.ndarray:
     """How probable each maze is, in the order of entrances."""
     signs, mazes = np.array(table), [world.places[number] for number in world.entrances]
-    alike = [np.count_nonzero(signs == table[maze.index]) for maze in mazes]
+    alike = [np.count_nonzero(signs == table[maze.entry]) for maze in mazes]
     return 0.5 / (np.array(alike) * len(world.lengths))
 
 

@@ -66,7 +66,7 @@ def read_visits(search: Search, node: int, ending: Sequence[int]) -> tuple[Visit
     visits = []
     for first, last in itertools.pairwise([*entered, len(actions)]):
         place = search.world.places[search.places[path[first]]]
-        visits.append(Visit(place.index, place.length, tuple(actions[first:last])))
+        visits.append(Visit(place.entry, place.length, tuple(actions[first:last])))
     return tuple(visits)
 
 

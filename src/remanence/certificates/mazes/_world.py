@@ -17,9 +17,12 @@ LONGEST = 1_000
 
 
 class Place(NamedTuple):
-    """Where an agent is, in which maze, and whether it has just entered it or the first of all."""
+    """Where an agent is, in which maze, and whether it has just entered it or the first of all.
 
-    index: int
+    `entry` is the table's that counts in this maze, and that its index says.
+    """
+
+    entry: int
     length: int
     position: int
     entered: bool = False
@@ -71,15 +74,15 @@ class World:
             if place.opening:
                 row[:size] = table
             if place.entered and self.maze.index_encoding == "one-hot":
-                row[size + place.index] = 1
+                row[size + place.entry] = 1
             elif place.entered:
-                row[size] = place.index
+                row[size] = place.entry
         seen[:, -1] = self.at_junction
         return seen
 
     def find_right_arms(self, table: Sequence[int]) -> np.ndarray:
         """The action that takes the right arm of the maze that a place is in, (places,)."""
-        return np.array([DOWN if table[place.index] > 0 else UP for place in self.places])
+        return np.array([DOWN if table[place.entry] > 0 else UP for place in self.places])
 
 
 def list_tables(maze: LookupTreeMaze) -> list[tuple[int, ...]]:
