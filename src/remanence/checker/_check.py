@@ -52,6 +52,7 @@ class Report:
     architecture: Mapping[str, Any]
     program: Mapping[str, Any] | None
     statements: tuple[Statement, ...]
+    kind: str = "certificate"
 
     @property
     def verdict(self) -> str:
@@ -72,7 +73,7 @@ def check(
     content = read_bytes(certificate_path, LARGEST_FILE)
     certificate = _read(parse_json(content, str(certificate_path)))
     arrays, architecture = read_agent(agent_path)
-    _check_arithmetic()
+    check_arithmetic()
     with np.errstate(all="ignore"):
         statements = tuple(_check(certificate, arrays, architecture, rerun))
     compiled = certificate["compiled"]
@@ -90,7 +91,7 @@ def _read(found: Any) -> dict[str, Any]:
     return _format1.read(found) if first else read_certificate(found)
 
 
-def _check_arithmetic() -> None:
+def check_arithmetic() -> None:
     """Some libraries turn subnormal numbers off, and nothing here would then be sure."""
     tiny = np.nextafter(np.zeros(1), 1) * np.ones(1)
     demand(bool(tiny[0] > 0), "this process rounds subnormal numbers to 0; start a fresh one")
@@ -102,12 +103,10 @@ def _check(
     architecture: Mapping[str, Any],
     rerun: Rerun | None,
 ) -> Iterator[Statement]:
-    agent, environment = certificate["agent"], certificate["environment"]
-    same_weights = agent["sha256"] == hash_policy(arrays)
-    same_network = agent["architecture"] == architecture
-    yield _judge("agent", "sha256", "it is the agent with these weights", same_weights)
-    yield _judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
-    if not (same_weights and same_network):
+    environment = certificate["environment"]
+    identity = tuple(judge_agent(certificate["agent"], arrays, architecture))
+    yield from identity
+    if any(statement.status != VERIFIED for statement in identity):
         return
     shape = {**architecture, "previous_action": environment["previous_action"]}
     weights = take_policy(arrays, shape)
@@ -130,13 +129,26 @@ def _check(
         )
 
 
+def judge_agent(
+    agent: Mapping[str, Any], arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]
+) -> Iterator[Statement]:
+    """Whether these are the weights and the network of the agent that is spoken of."""
+    same_weights = agent["sha256"] == hash_policy(arrays)
+    yield judge_statement("agent", "sha256", "it is the agent with these weights", same_weights)
+    same_network = agent["architecture"] == architecture
+    yield judge_statement("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
+
+
 def _name_network(agent: Mapping[str, Any]) -> str:
     found = agent["architecture"]
     layers = "" if found["num_layers"] == 1 else f", {found['num_layers']} layers"
     return f"{found['cell']} of {found['state_size']} units{layers}"
 
 
-def _judge(part: str, name: str, says: str, holds: bool, note: str | None = None) -> Statement:
+def judge_statement(
+    part: str, name: str, says: str, holds: bool, note: str | None = None
+) -> Statement:
+    """A statement that is verified if it holds, and else refuted."""
     return Statement(part, name, says, VERIFIED if holds else REFUTED, note)
 
 
@@ -160,7 +172,7 @@ def _check_contraction(
         return None, Statement("contraction", "optimal", says, NOT_REPRODUCED, note)
     found = proof.optimal.write()
     note = None if found == claim["optimal"] else f"proved: {_lengths.describe(found)}"
-    return proof, _judge("contraction", "optimal", says, note is None, note)
+    return proof, judge_statement("contraction", "optimal", says, note is None, note)
 
 
 def derive(policy: Policy, evidence: list[dict[str, Any]]) -> Proof:
@@ -200,7 +212,9 @@ def _check_portable(
 ) -> Iterator[Statement]:
     precision = f"binary{8 * weights['output.weight'].itemsize}"
     named = claims["program"]["precision"] == precision
-    yield _judge("portable", "program", f"it runs in {claims['program']['precision']}", named)
+    yield judge_statement(
+        "portable", "program", f"it runs in {claims['program']['precision']}", named
+    )
     closed = [sum(filter(None, (cue["transient"], cue["period"]))) + 1 for cue in claims["cues"]]
     budget = claims["budget"] or max(closed)
     try:
@@ -251,7 +265,7 @@ def _check_compiled(
             agrees = _agree(value, value_here)
             if same:
                 note = None if agrees else f"run again: {says_here}"
-                yield _judge("compiled", name, says, agrees, note)
+                yield judge_statement("compiled", name, says, agrees, note)
             else:
                 note = "the same here, by another program" if agrees else f"here: {says_here}"
                 yield Statement("compiled", name, says, NOT_REPRODUCED, note)

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from ._check import NOT_CHECKED, REFUTED, Report, Rerun, Statement, check, to_json
 from ._fields import CertificateError
+from ._radius import check_radius, is_radius
 
 CANNOT_READ = 2
 WIDTH = 80
 THEOREMS = ("compatible", "separating", "multistability")
 PARTS = {
     "agent": "The agent",
+    "broken": "The portable program, with disturbed observations",
+    "radius": "The network, however observations are disturbed and numbers are rounded",
     "contraction": "The network, however numbers are rounded (proof by contraction)",
     "portable": "The portable program: the same bits on every machine",
     "compiled": "The compiled program",
@@ -68,7 +71,10 @@ class Outcome:
 def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
     """Check a certificate without saying anything yet."""
     try:
-        report = check(certificate, agent, rerun)
+        if is_radius(certificate):
+            report = check_radius(certificate, agent)
+        else:
+            report = check(certificate, agent, rerun)
     except CertificateError as error:
         return _complain(str(error), as_json)
     except (MemoryError, OverflowError, RecursionError) as error:
@@ -86,8 +92,8 @@ def describe(report: Report, rerun: bool = False) -> str:
     """A report on one screen of 80 columns."""
     factor = report.environment["time_limit_factor"]
     limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
-    lines = [f"A certificate of format {report.format}, for the T-maze with {limit}"]
-    if report.format == 1:
+    lines = [f"A {report.kind} of format {report.format}, for the T-maze with {limit}"]
+    if report.format == 1 and report.kind == "certificate":
         lines.append("(an old format, which does not name the program that it speaks of)")
     for part, statements in itertools.groupby(report.statements, lambda found: found.part):
         lines += ["", PARTS[part] + _name_program(report, part)]

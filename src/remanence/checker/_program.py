@@ -117,8 +117,12 @@ class Program:
         seen = [cue, junction]
         if self.shape["previous_action"]:
             seen += [int(previous == action) for action in range(4)]
-        features = self._dense("encoder", np.array(seen, self.dtype))
+        features = self.encode(np.array(seen, self.dtype))
         return features, project(self.shape["cell"], self.layers[0], features)
+
+    def encode(self, seen: Vector) -> Vector:
+        """The features of an observation."""
+        return self._dense("encoder", seen)
 
     def step(self, look: Look, state: Vector) -> tuple[Vector, Vector]:
         """The state after an observation, and the logits."""

@@ -15,6 +15,7 @@ from remanence.cli._agents import open_agents
 from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._limits import tell_limits
 from remanence.cli._progress import show_count
+from remanence.cli._radii import tell_radii
 from remanence.study import certify_agents
 from remanence.training import keep_compiled_programs
 
@@ -44,6 +45,8 @@ class Certify(Command):
     """Write certificates to this directory, and no table; RUN/certificates if not given."""
     sampled: bool = False
     """Instead, what agents that sample come to in corridors without end: sampled_limits.parquet."""
+    radius: bool = False
+    """Instead, how much disturbance of observations they survive for ever: RUN/radii."""
     json: bool = False
     """Print one JSON object instead of words."""
 
@@ -52,6 +55,9 @@ class Certify(Command):
         group = open_agents(self.run_, self.seeds)
         if self.sampled:
             tell_limits(group, console, self.json)
+            return
+        if self.radius:
+            tell_radii(group, console, self.json)
             return
         with show_count("certifying") as show:
             certificates = certify_agents(group, budget=self.budget, out=self.out, on_agent=show)
