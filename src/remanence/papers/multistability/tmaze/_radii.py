@@ -9,6 +9,7 @@ from remanence.figures import GREY, STYLE, Columns, Tables, find_look, make_figu
 from remanence.papers.multistability._looks import LOOKS
 
 FLOOR = 1e-6  # stands for a radius of 0
+WIDTH = 1.6  # as a factor, of agents side by side
 FAR = 3.0  # times the longest finite span: where "every length" is
 
 
@@ -20,19 +21,26 @@ def draw_radii(tables: Tables) -> Figure:
         axes = figure.add_subplot()
         finite = radii["solved_span"][np.isfinite(radii["solved_span"])]
         far = FAR * max(10.0, float(finite.max(initial=1.0)))
+        placed = {**radii, "place": _place(radii["solved_span"], far)}
         for model in dict.fromkeys(radii["model"].tolist()):
-            _draw_model(axes, model, select_rows(radii, model=model), far)
+            _draw_model(axes, model, select_rows(placed, model=model))
         _finish(axes, far)
         figure.legend(loc="outside right upper")
     return figure
 
 
-def _draw_model(axes: Axes, model: str, rows: Columns, far: float) -> None:
+def _place(spans: np.ndarray, far: float) -> np.ndarray:
+    """Where agents stand: those of one span side by side."""
+    spans = np.where(np.isfinite(spans), np.maximum(spans, 1), far)
+    _, which, counts = np.unique(spans, return_inverse=True, return_counts=True)
+    number = np.array([np.sum(which[:row] == which[row]) for row in range(len(which))])
+    shares = (number + 0.5) / counts[which] - 0.5
+    return spans * WIDTH ** np.where(counts[which] > 1, shares, 0)
+
+
+def _draw_model(axes: Axes, model: str, rows: Columns) -> None:
     look = find_look(LOOKS.models, model)
-    # Agents of one span stand side by side.
-    shift = 1.03 ** (np.arange(len(rows["seed"])) - len(rows["seed"]) / 2)
-    spans = np.where(np.isfinite(rows["solved_span"]), np.maximum(rows["solved_span"], 1), far)
-    places, low = spans * shift, np.maximum(rows["radius_certified"], FLOOR)
+    places, low = rows["place"], np.maximum(rows["radius_certified"], FLOOR)
     high = np.maximum(rows["radius_broken"], FLOOR)
     axes.vlines(places, low, np.where(np.isfinite(high), high, low), color=look.colour, alpha=0.5)
     axes.plot(places, low, look.marker, color=look.colour, markersize=5, label=look.name)
@@ -48,4 +56,4 @@ def _finish(axes: Axes, far: float) -> None:
     axes.set_xticks([*ticks, far], [*(f"{int(tick):,}" for tick in ticks), "every\nlength"])
     axes.minorticks_off()
     low = [10.0**power for power in range(-5, 2) if 10.0**power < axes.get_ylim()[1]]
-    axes.set_yticks([FLOOR, *low], ["0", *(f"{tick:g}" for tick in low)])
+    axes.set_yticks([FLOOR, *low], ["0", *(rf"$10^{{{int(np.log10(tick))}}}$" for tick in low)])
