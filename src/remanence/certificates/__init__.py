@@ -16,6 +16,9 @@ from remanence.certificates._lengths import LengthSet as LengthSet
 from remanence.certificates._limits import Limit as Limit
 from remanence.certificates._limits import can_find_limits as can_find_limits
 from remanence.certificates._limits import find_limits as find_limits
+from remanence.certificates._radius import Radius as Radius
+from remanence.certificates._radius import find_radius as find_radius
+from remanence.certificates._radius import make_radius_row as make_radius_row
 from remanence.certificates._rows import ROW_KINDS as ROW_KINDS
 from remanence.certificates._rows import make_row as make_row
 from remanence.certificates._sampled import Odds as Odds

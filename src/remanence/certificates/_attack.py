@@ -7,6 +7,8 @@ claimed.
 
 import dataclasses
 import functools
+import itertools
+import math
 from typing import Any
 
 import equinox as eqx
@@ -21,9 +23,9 @@ from remanence.networks import Agent, Network
 from remanence.portable import PortablePolicy
 
 NUM_STEPS = 129  # observations of one attack, the junction's included
-ENDS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)  # at which of them it is to go wrong
-NUM_CLIMBS = 24
-NUM_HALVINGS = 12
+ENDS = (1, 2, 4, 8, 16, 32, 64, 128)  # at which of them it is to go wrong
+NUM_CLIMBS = 16
+NUM_HALVINGS = 10
 LARGEST = 8.0
 
 
@@ -51,7 +53,7 @@ def attack(agent: Agent, previous_action: bool, largest: float = LARGEST) -> Bre
     found = _attempt(agent.policy, portable, previous_action, high)
     for _ in range(NUM_HALVINGS if found else 0):
         # In logarithms, once a size is known from which on nothing is found.
-        middle = np.sqrt(low * high) if low else high / 4
+        middle = math.sqrt(low * high) if low else high / 4
         better = _attempt(agent.policy, portable, previous_action, middle)
         low, high, found = (low, middle, better) if better else (middle, high, found)
     return found
@@ -65,7 +67,7 @@ def _attempt(
         true = _list_true(cue, previous_action)
         offsets = [_list_corners(true.shape[1:])]
         if radius > 0:
-            climbed = _climb(policy, jnp.asarray(true), GOAL_ARMS[cue], radius)
+            climbed = _climb(policy, jnp.asarray(true), GOAL_ARMS[cue], jnp.float32(radius))
             offsets.append(np.asarray(climbed, np.float64))
         found = _replay(portable, cue, true, radius * np.concatenate(offsets), radius)
         if found is not None:
@@ -84,7 +86,7 @@ def _list_true(cue: int, previous_action: bool) -> np.ndarray:
 
 
 def _list_corners(shape: tuple[int, ...]) -> np.ndarray:
-    """Disturbances that are one corner in the corridor and another at the end, as signs."""
+    """The same corner all the time, in the first two numbers of an observation, as signs."""
     num_steps, size = shape
     signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * min(size, 2))).reshape(min(size, 2), -1).T
     signs = np.pad(signs, [(0, 0), (0, size - signs.shape[1])])
@@ -93,16 +95,12 @@ def _list_corners(shape: tuple[int, ...]) -> np.ndarray:
 
 @eqx.filter_jit
 def _climb(
-    policy: Network, true: Float[Array, "two steps size"], arm: int, radius: Any
+    policy: Network, true: Float[Array, "two steps size"], arm: int, radius: Float[Array, ""]
 ) -> Float[Array, "attacks steps size"]:
     """Signed steps up the gradient of what is to go wrong, held within ±1 radius."""
-    ends = jnp.asarray(ENDS, jnp.int32)
-    targets = [(end, flag) for flag in (0, 1) for end in ENDS]
-    del ends
-    climb = functools.partial(_climb_one, policy, true, arm, jnp.float32(radius))
-    ends = jnp.asarray([end for end, _ in targets], jnp.int32)
-    flags = jnp.asarray([flag for _, flag in targets], jnp.int32)
-    return jax.lax.map(lambda target: climb(*target), (ends, flags))
+    climb = functools.partial(_climb_one, policy, true, arm, radius)
+    targets = jnp.asarray(list(itertools.product(ENDS, (0, 1))), jnp.int32)
+    return jax.lax.map(lambda target: climb(target[0], target[1]), targets)
 
 
 def _climb_one(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from remanence.certificates._enclosures import Image, Region, enclose, measure
+from remanence.certificates._enclosures import Image, Region, as_image, enclose, measure
 from remanence.certificates._interval_policy import (
     BMRU,
     NUM_ACTIONS,
@@ -22,6 +22,8 @@ from remanence.certificates._interval_policy import (
 from remanence.certificates._intervals import Dual, Interval, affine, relu, round_up
 
 ROOM = 1.001  # for an arithmetic that is coarser, as the checker's is
+TINY = 1e-9
+MOST_SEGMENTS = 5  # for each component of the state
 
 
 class LooseBMRU(BMRU):
@@ -62,11 +64,15 @@ def _snap(held: Interval, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """A disturbed observation as the cell sees it: whole, and if smooth as middle and slopes."""
+    """A disturbed observation: features and what the cell makes of them, in boxes; its middle.
 
-    whole: Any  # features and what the cell makes of them, in boxes
+    `slopes` are those of the features in the numbers of the observation. Behind an encoder there
+    are none, and the middle is the whole.
+    """
+
+    whole: Any
     middle: Any
-    smooth: Any | None
+    slopes: np.ndarray | None
 
 
 class DisturbedPolicy(Policy):
@@ -97,24 +103,24 @@ class DisturbedPolicy(Policy):
         whole = features, self.cell.project(features)
         if self.encoder:
             return Look(whole, whole[1], None)
-        # Directions of the state come first, then those of the observation.
-        slopes = np.zeros((len(exact), self.cell.state_size + len(exact)))
-        slopes[:, self.cell.state_size :] = np.eye(len(exact))
-        smooth = self.cell.project(Dual(box, Interval(slopes)))
-        return Look(whole, self.cell.project(Interval(exact)), smooth)
+        return Look(whole, self.cell.project(Interval(exact)), np.eye(len(exact)))
+
+    def _slope(self, look: Look, size: int) -> Any:
+        """What the cell sees, with slopes: those in so many directions of the state are 0."""
+        padded = np.pad(look.slopes, [(0, 0), (size, 0)])
+        return self.cell.project(Dual(look.whole[0], Interval(padded)))
 
     def advance(self, look: Look, region: Region) -> Image:
         """What a look makes of a set of states, with a basis, to first order."""
-        size = self.cell.state_size
-        width = size if look.smooth is None else size + self._count_inputs(look)
-        seeds = np.zeros((size, width))
+        size, inputs = len(region.radius), 0 if look.slopes is None else len(look.slopes)
+        seeds = np.zeros((self.cell.state_size, size + inputs))
         seeds[:, :size] = region.basis
-        seen = look.whole[1] if look.smooth is None else look.smooth
+        seen = look.whole[1] if look.slopes is None else self._slope(look, size)
         moved = self.cell.update(seen, Dual(enclose(self, region), Interval(seeds)))
         middle = self.cell.update(look.middle, Interval(region.centre[:, None]))
         pairs = zip(_list_ends(moved.value), _list_ends(middle), strict=True)
         ends = [np.where(self.sharp[:, None], whole, point) for whole, point in pairs]
-        radius = np.concatenate([region.radius, np.full(width - size, self.disturbance)])
+        radius = np.concatenate([region.radius, np.full(inputs, self.disturbance)])
         slope = Interval(
             *(np.where(self.sharp[:, None], 0, end) for end in _list_ends(moved.slope))
         )
@@ -129,18 +135,23 @@ class DisturbedPolicy(Policy):
         """The logits, from a look and the states after it."""
         return self.decode({"intervals": look.whole}, box)
 
-    def wrap(self, image: Image, basis: np.ndarray, room: float = ROOM) -> Region:
-        """A set around an image."""
+    def wrap(self, image: Image) -> Region:
+        """A zonotope around an image: the sum of some segments, of which short ones make a box."""
         centre = image.offset.middle[:, 0]
-        return Region(centre, room * measure(self, image, centre, basis), basis)
+        assert image.slope is not None
+        segments = image.slope * image.radius[None]
+        order = np.argsort(-np.abs(segments.middle).sum(0), kind="stable")
+        kept = np.isin(np.arange(len(order)), order[: MOST_SEGMENTS * len(centre)])
+        offset = image.offset - centre[:, None]
+        spare = np.where(kept, segments.radius, segments.magnitude)
+        sides = ROOM * (round_up(offset.magnitude + offset.error)[:, 0] + spare.sum(1))
+        basis = np.hstack([segments.middle[:, kept], np.diag(sides)])
+        return Region(centre, np.ones(basis.shape[1]), basis)
 
-    def box(self, image: Image) -> Interval:
-        """The smallest box around an image."""
-        region = self.wrap(image, np.eye(self.cell.state_size), room=1.0)
-        return enclose(self, dataclasses.replace(region, basis=None))
-
-    def _count_inputs(self, look: Look) -> int:
-        return look.whole[0].lower.shape[0]
+    def frame(self, region: Region, basis: np.ndarray, swelling: float) -> Region:
+        """A parallelepiped with that basis around a set, with room to spare."""
+        radius = measure(self, as_image(self, region), region.centre, basis)
+        return Region(region.centre, swelling * radius + TINY, basis)
 
 
 def _loosen(cell: Any) -> Any:

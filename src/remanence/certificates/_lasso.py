@@ -1,49 +1,47 @@
-"""Sets that a memory never leaves, however it is disturbed: a way in, then a round that closes.
+"""A memory that is never lost, however it is disturbed: a way into a set, and a round back into it.
 
-A lasso is a list of sets. The cue leads into the first, each set into the next, and the last back
-into one of them. If the agent acts right in every set, it does so at every length from 2 on.
+After the cue and some steps the memory is in a set, and after a round of some steps more it is in
+that set again. If the agent acts right all the way, it does so at every length from 2 on. On the
+way sets are zonotopes, which follow from the set that they begin with.
 """
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from remanence.certificates._attractors import differentiate, find_cycle, propose_bases
 from remanence.certificates._disturbed import DisturbedPolicy, Look
-from remanence.certificates._enclosures import YES, Region, enclose, fits, judge
+from remanence.certificates._enclosures import YES, Region, as_image, enclose, fits, judge
 from remanence.certificates._interval_policy import GOAL_ARMS, RIGHT, Policy
-from remanence.certificates._intervals import UndecidedError
+from remanence.certificates._intervals import Interval, UndecidedError
 
-MOST_STEPS = 400
-MOST_SETS = 512
-MOST_BASES = 4
+MOST_ROUND = 48
+MOST_BASES = 2
 WIDEST = 1e3
-NEAR = 1e-4  # of the attractor, so that sets around an orbit can be compared
-SETTLED = 1.01  # sets that have grown by no more in a round
-SWELLINGS = (1.02, 1.1, 1.5, 3.0)
+NEAR = (0.1, 1e-2, 1e-3, 1e-5)  # to the attractor: where a round may begin
+SWELLINGS = (1.05, 2.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Lasso:
-    """Sets, each of which leads into the next, and the last into that number `back`."""
+    """After so many steps from the cue on, the memory is in a set, and so it is in every round."""
 
     cue: int
-    regions: Sequence[Region]
-    back: int
+    steps: int
+    round: int
+    region: Region
 
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """What is known of a cue's orbit without disturbance: bases to try, and when it has settled.
-
-    The bases are those of the sets after the cue, one step after the other, again and again.
-    """
+    """Of a cue's orbit without disturbance: when to try a round, and in which bases."""
 
     cue: int
-    settled: int
-    bases: Sequence[Sequence[np.ndarray]]
+    times: Sequence[int]
+    period: int
+    bases: Sequence[np.ndarray]
 
 
 def find_course(policy: Policy, cue: int, max_steps: int = 4000) -> Course:
@@ -58,106 +56,84 @@ def find_course(policy: Policy, cue: int, max_steps: int = 4000) -> Course:
     points = find_cycle(policy, orbit)
     if points is None:
         raise UndecidedError(f"its orbit does not settle within {max_steps} steps")
-    gaps = np.min([np.abs(orbit - point[:, None]).max(0) for point in points], axis=0)
-    settled = int(np.argmax(gaps <= NEAR * (1 + np.abs(orbit[:, -1]).max())))
-    identity = np.eye(len(orbit))
-    if policy.feedforward:
-        return Course(cue, settled, [[identity] * len(points)])
-    slopes = [differentiate(policy, point) for point in points]
-    found = [bases for bases in propose_bases(policy, slopes) if bases[0] is not None]
-    # The first point of the cycle is where the orbit ends, and the first set where it begins.
-    turns = [-(orbit.shape[1] - 1) % len(bases) for bases in found]
-    bases = [[*it[turn:], *it[:turn]] for it, turn in zip(found, turns, strict=True)]
-    return Course(cue, settled, bases[:MOST_BASES])
+    gap = np.abs(orbit - points[0][:, None]).max(0)
+    near = [int(np.argmax(gap <= share * (1 + np.abs(points[0]).max()))) for share in NEAR]
+    bases = [np.eye(len(orbit))]
+    if not policy.feedforward:
+        slopes = [differentiate(policy, point) for point in points]
+        found = [proposed[0] for proposed in propose_bases(policy, slopes)]
+        bases = [basis for basis in found if basis is not None] + bases
+    return Course(cue, sorted({*near, near[-1] + 2}), len(points), bases[:MOST_BASES])
 
 
 def find_lasso(policy: DisturbedPolicy, course: Course) -> Lasso | None:
-    """Sets for a cue whose observations are disturbed as the policy says, if they are found."""
-    for bases in course.bases:
+    """A lasso for a cue whose observations are disturbed as the policy says, if one is found."""
+    follower = Follower(policy, course.cue)
+    try:
+        region = follower.begin()
+        for time in range(course.times[-1] + 1):
+            found = _close(follower, region, course) if time in course.times else None
+            if found is not None:
+                return Lasso(course.cue, time, *found)
+            region = follower.advance(region)
+    except UndecidedError:
+        pass
+    return None
+
+
+def _close(follower: "Follower", region: Region, course: Course) -> tuple[int, Region] | None:
+    """A set around another one, and after how many steps all that begins in it is in it again."""
+    for basis, swelling in itertools.product(course.bases, SWELLINGS):
         try:
-            return _throw(policy, course, bases)
+            frame = follower.policy.frame(region, basis, swelling)
+            return _go_round(follower, frame, course.period), frame
         except (UndecidedError, np.linalg.LinAlgError):
             continue
     return None
 
 
-def _throw(policy: DisturbedPolicy, course: Course, bases: Sequence[np.ndarray]) -> Lasso:
-    judge_region = _Judge(policy, course.cue)
-    way = [policy.wrap(policy.begin(judge_region.opening), bases[0])]
-    judge_region(way[0], first=True)
-    for region in itertools.islice(_follow(policy, way[0], bases, 0), MOST_STEPS):
-        judge_region(region)
-        way.append(region)
-        if _has_settled(way, course.settled, len(bases)):
-            break
-    number = len(way) - 1
-    for swelling in SWELLINGS:
-        loop = _close(policy, way[-1], bases, number, swelling)
-        if loop is not None:
-            for region in loop:
-                judge_region(region)
-            return Lasso(course.cue, [*way[:-1], *loop], number)
-    raise UndecidedError("no set around its attractor is mapped into itself")
+def _go_round(follower: "Follower", frame: Region, period: int) -> int:
+    follower.judge(frame)
+    region = frame
+    for number in range(1, MOST_ROUND + period):
+        region = follower.advance(region)
+        image = as_image(follower.policy, region)
+        if number % period == 0 and fits(follower.policy, image, frame):
+            return number
+    raise UndecidedError("what begins in a set does not come back into it")
 
 
-def _follow(
-    policy: DisturbedPolicy, region: Region, bases: Sequence[np.ndarray], number: int
-) -> Iterator[Region]:
-    """The sets after a set that has this number."""
-    corridor = policy.look([0, 0], RIGHT)
-    while True:
-        number += 1
-        region = policy.wrap(policy.advance(corridor, region), bases[number % len(bases)])
-        if not np.all(region.radius <= WIDEST):
-            raise UndecidedError("a set bursts")
-        yield region
+class Follower:
+    """Sets of memories step by step; raises `UndecidedError` unless the agent acts right in each.
 
-
-def _has_settled(way: Sequence[Region], settled: int, period: int) -> bool:
-    if len(way) <= settled + period:
-        return False
-    now, before = way[-1], way[-1 - period]
-    return bool(np.all(now.radius <= SETTLED * before.radius))
-
-
-def _close(
-    policy: DisturbedPolicy,
-    region: Region,
-    bases: Sequence[np.ndarray],
-    number: int,
-    swelling: float,
-) -> list[Region] | None:
-    """Sets from a swollen one on that lead back into it."""
-    swollen = dataclasses.replace(region, radius=swelling * region.radius + 1e-12)
-    corridor = policy.look([0, 0], RIGHT)
-    loop = [swollen]
-    try:
-        for after in itertools.islice(_follow(policy, swollen, bases, number), MOST_SETS):
-            if len(loop) % len(bases) == 0:
-                if fits(policy, policy.advance(corridor, loop[-1]), swollen):
-                    return loop
-                if len(loop) >= 8 * len(bases):
-                    return None
-            loop.append(after)
-    except UndecidedError:
-        return None
-    return None
-
-
-class _Judge:
-    """Raises unless the agent surely walks on in a set, and would surely take the goal's arm."""
+    Right is to walk on, and to take the goal's arm if the junction were seen next.
+    """
 
     def __init__(self, policy: DisturbedPolicy, cue: int):
-        self._policy, self._arm = policy, GOAL_ARMS[cue]
-        self.opening = policy.look([cue, 0])
+        self.policy, self._arm = policy, GOAL_ARMS[cue]
+        self._opening = policy.look([cue, 0])
         self._corridor, self._junction = (policy.look([0, flag], RIGHT) for flag in (0, 1))
 
-    def __call__(self, region: Region, first: bool = False) -> None:
-        seen = self.opening if first else self._corridor
-        self._demand(seen, enclose(self._policy, region), RIGHT)
-        turned = self._policy.box(self._policy.advance(self._junction, region))
-        self._demand(self._junction, turned, self._arm)
+    def begin(self) -> Region:
+        """The memories after the cue."""
+        region = self.policy.wrap(self.policy.begin(self._opening))
+        self.judge(region, self._opening)
+        return region
 
-    def _demand(self, look: Look, box: object, action: int) -> None:
-        if judge(self._policy.decide(look, box), action)[0] != YES:
+    def advance(self, region: Region) -> Region:
+        """The memories one step down the corridor."""
+        region = self.policy.wrap(self.policy.advance(self._corridor, region))
+        if not np.all(np.abs(region.basis).sum(1) <= WIDEST):
+            raise UndecidedError("a set bursts")
+        self.judge(region)
+        return region
+
+    def judge(self, region: Region, look: Look | None = None) -> None:
+        """Raise unless the agent surely acts right after that look, else the corridor's."""
+        self._demand(look or self._corridor, enclose(self.policy, region), RIGHT)
+        turned = self.policy.wrap(self.policy.advance(self._junction, region))
+        self._demand(self._junction, enclose(self.policy, turned), self._arm)
+
+    def _demand(self, look: Look, box: Interval, action: int) -> None:
+        if judge(self.policy.decide(look, box), action)[0] != YES:
             raise UndecidedError("it may act otherwise in a set")

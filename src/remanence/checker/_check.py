@@ -47,7 +47,7 @@ def check(
     content = read_bytes(certificate_path, LARGEST_FILE)
     certificate = _read(parse_json(content, str(certificate_path)))
     arrays, architecture = read_agent(agent_path)
-    _check_arithmetic()
+    check_arithmetic()
     with np.errstate(all="ignore"):
         statements = tuple(_check(certificate, arrays, architecture, rerun))
     compiled = certificate.get("compiled")
@@ -67,7 +67,7 @@ def _read(found: Any) -> dict[str, Any]:
     return _format1.read(found) if first else read_certificate(found)
 
 
-def _check_arithmetic() -> None:
+def check_arithmetic() -> None:
     """Some libraries turn subnormal numbers off, and nothing here would then be sure."""
     tiny = np.nextafter(np.zeros(1), 1) * np.ones(1)
     demand(bool(tiny[0] > 0), "this process rounds subnormal numbers to 0; start a fresh one")
@@ -79,12 +79,10 @@ def _check(
     architecture: Mapping[str, Any],
     rerun: Rerun | None,
 ) -> Iterator[Statement]:
-    agent, environment = certificate["agent"], certificate["environment"]
-    same_weights = agent["sha256"] == hash_policy(arrays)
-    same_network = agent["architecture"] == architecture
-    yield judge("agent", "sha256", "it is the agent with these weights", same_weights)
-    yield judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
-    if not (same_weights and same_network):
+    environment = certificate["environment"]
+    identity = tuple(judge_agent(certificate["agent"], arrays, architecture))
+    yield from identity
+    if any(statement.status != VERIFIED for statement in identity):
         return
     if certificate["kind"] == MAZES:
         shape = {**architecture, "inputs": count_inputs(environment)}
@@ -109,6 +107,16 @@ def _check(
         yield Statement(
             "compiled", "conditions", "the conditions of the theorems and all remarks", NOT_CHECKED
         )
+
+
+def judge_agent(
+    agent: Mapping[str, Any], arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]
+) -> Iterator[Statement]:
+    """Whether these are the weights and the network of the agent that is spoken of."""
+    same_weights = agent["sha256"] == hash_policy(arrays)
+    yield judge("agent", "sha256", "it is the agent with these weights", same_weights)
+    same_network = agent["architecture"] == architecture
+    yield judge("agent", "architecture", f"it is a {_name_network(agent)}", same_network)
 
 
 def _name_network(agent: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from ._check import Rerun, check
 from ._fields import CertificateError
 from ._maze_check import WAYS
+from ._radius import check_radius, is_radius
 from ._statements import NOT_CHECKED, REFUTED, Report, Statement, to_json
 
 CANNOT_READ = 2
@@ -19,6 +20,8 @@ WIDTH = 80
 THEOREMS = ("compatible", "separating", "multistability")
 PARTS = {
     "agent": "The agent",
+    "broken": "The portable program, with disturbed observations",
+    "radius": "The network, however observations are disturbed and numbers are rounded",
     "contraction": "The network, however numbers are rounded (proof by contraction)",
     "portable": "The portable program: the same bits on every machine",
     "compiled": "The compiled program",
@@ -71,7 +74,10 @@ class Outcome:
 def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
     """Check a certificate without saying anything yet."""
     try:
-        report = check(certificate, agent, rerun)
+        if is_radius(certificate):
+            report = check_radius(certificate, agent)
+        else:
+            report = check(certificate, agent, rerun)
     except CertificateError as error:
         return _complain(str(error), as_json)
     except (MemoryError, OverflowError, RecursionError) as error:
@@ -95,15 +101,16 @@ def describe(report: Report, rerun: bool = False) -> str:
 
 
 def _introduce(report: Report) -> list[str]:
-    about, form = report.environment, f"A certificate of format {report.format}"
+    about, form = report.environment, f"A {report.kind} of format {report.format}"
     if about["name"] != "tmaze":
         lengths = ", ".join(map(str, about["lengths"]))
         mazes = f"every sequence of mazes of the lengths {lengths}"
         return textwrap.wrap(f"{form}, for {mazes}, tables of {about['table_size']}", WIDTH)
     factor = about["time_limit_factor"]
     limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
+    is_old = report.format == 1 and report.kind == "certificate"
     old = "(an old format, which does not name the program that it speaks of)"
-    return [f"{form}, for the T-maze with {limit}", *([old] if report.format == 1 else [])]
+    return [f"{form}, for the T-maze with {limit}", *([old] if is_old else [])]
 
 
 def _name_program(report: Report, part: str) -> str:

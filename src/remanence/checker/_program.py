@@ -129,8 +129,12 @@ class Program:
 
     def see(self, numbers: Sequence[int]) -> Look:
         """What the network makes of any observation."""
-        features = self._dense("encoder", np.array(numbers, self.dtype))
+        features = self.encode(np.array(numbers, self.dtype))
         return features, project(self.shape["cell"], self.layers[0], features)
+
+    def encode(self, seen: Vector) -> Vector:
+        """The features of an observation."""
+        return self._dense("encoder", seen)
 
     def step(self, look: Look, state: Vector) -> tuple[Vector, Vector]:
         """The state after an observation, and the logits."""

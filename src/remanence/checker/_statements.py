@@ -33,6 +33,7 @@ class Report:
     architecture: Mapping[str, Any]
     program: Mapping[str, Any] | None
     statements: tuple[Statement, ...]
+    kind: str = "certificate"
 
     @property
     def verdict(self) -> str:

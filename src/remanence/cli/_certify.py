@@ -19,6 +19,7 @@ from remanence.cli._limits import tell_limits
 from remanence.cli._maze_tables import tabulate_mazes, tell_mazes
 from remanence.cli._options import parse_numbers
 from remanence.cli._progress import show_count
+from remanence.cli._radii import tell_radii
 from remanence.errors import InvalidOptionError
 from remanence.study import AgentGroup, certify_agents, certify_maze_agents
 from remanence.training import keep_compiled_programs
@@ -59,6 +60,8 @@ class Certify(Command):
     """Write certificates to this directory, and no table; to the run if not given."""
     sampled: bool = False
     """Instead, what agents that sample come to in corridors without end: sampled_limits.parquet."""
+    radius: bool = False
+    """Instead, how much disturbance of observations they survive for ever: RUN/radii."""
     json: bool = False
     """Print one JSON object instead of words."""
 
@@ -67,6 +70,9 @@ class Certify(Command):
         group = open_agents(self.run_, self.seeds)
         if self.sampled:
             tell_limits(group, console, self.json)
+            return
+        if self.radius:
+            tell_radii(group, console, self.json)
             return
         in_a_row = can_certify_mazes(group.env[0])
         if self.lengths is not None and not in_a_row:

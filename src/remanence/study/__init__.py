@@ -36,6 +36,7 @@ from remanence.study._stages import Stage as Stage
 from remanence.study._stages import certify_agents as certify_agents
 from remanence.study._stages import evaluate_agents as evaluate_agents
 from remanence.study._stages import find_agent_limits as find_agent_limits
+from remanence.study._stages import find_agent_radii as find_agent_radii
 from remanence.study._stages import measure_agents as measure_agents
 from remanence.study._stages import register_stage as register_stage
 from remanence.study._stages import stages as stages

@@ -7,6 +7,8 @@ decisions.parquet            right decisions against how many were taken before,
 sampled_evaluations.parquet, sampled_outcomes.parquet, sampled_decisions.parquet
                              the same of agents that sample
 sampled_limits.parquet       what agents that sample come to in corridors without end
+radii/seed-1.json ...
+radii.parquet                how much disturbance of observations each agent survives
 stability.parquet            a row for each agent
 orbits.parquet               how the memory of each agent begins to settle
 certificates/seed-1.json ...

@@ -24,6 +24,7 @@ _COMMANDS = {
     "stability": "`remanence evaluate`",
     "sample": "`remanence evaluate --sampled`",
     "limits": "`remanence certify --sampled`",
+    "radius": "`remanence certify --radius`",
     "certify": "`remanence certify`",
     "certify-mazes": "`remanence certify`",
 }
@@ -47,7 +48,8 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
     `stability` and `certificates` for each agent, `orbits` for each step of a memory, `curves` for
     each seed and iteration, `summary` for each training; `sampled_evaluations`, `sampled_outcomes`
     and `sampled_decisions` are of agents that sample their actions; so is `sampled_limits`, what
-    they come to after each cue in corridors without end. `.fetchnumpy()`, `.df()`, `.pl()` and
+    they come to after each cue in corridors without end. `radii` has how much disturbance of its
+    observations each agent survives. `.fetchnumpy()`, `.df()`, `.pl()` and
     `.arrow()` of the relation turn it into columns of NumPy, pandas, Polars and Arrow, as far as
     those are installed, and `.filter`, `.aggregate` and the rest query it. Every row has the
     `preset`, `network`, `cell` and `variant` of its agents; the last is empty in a study's main arm

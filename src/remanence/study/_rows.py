@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 # What a column holds in which some values, or all, may be unknown.
 _KINDS = {
-    **dict.fromkeys(("vaa_limit", "right", "low", "high", "timeout"), float),
+    **dict.fromkeys(("vaa_limit", "right", "low", "high", "timeout", "radius_broken"), float),
     **ROW_KINDS,
     **mazes.ROW_KINDS,
 }

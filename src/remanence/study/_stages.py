@@ -15,10 +15,13 @@ from remanence.certificates import (
     BUDGET,
     Certificate,
     Limit,
+    Radius,
     can_certify,
     can_find_limits,
     certify,
     find_limits,
+    find_radius,
+    make_radius_row,
 )
 from remanence.dynamics import list_cycle
 from remanence.envs import AbstractEnvironment
@@ -228,6 +231,27 @@ def find_agent_limits(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict
     return found
 
 
+def find_agent_radii(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, Radius]:
+    """How much disturbance agents survive for ever; writes evidence for each, and a table.
+
+    >>> from pathlib import Path
+    >>> from remanence import study, training
+    >>> group = study.open_group(training.RunDirectory(Path("examples/agents/mingru")))
+    >>> study.find_agent_radii(group)[1].certified
+    0.0
+    >>> group.records.read("radii")["radius_broken"].tolist()
+    [0.0]
+    """
+    found = {}
+    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+        found[seed] = find_radius(agent, group.env)
+        found[seed].save(group.records.path / "radii" / f"seed-{seed}.json")
+        on_agent(number, len(group.agents))
+    rows = [{"seed": seed, **make_radius_row(it.to_json())} for seed, it in found.items()]
+    group.records.update("radii", collect_rows(rows), group.weights)
+    return found
+
+
 def _has_cues(environment: AbstractEnvironment) -> bool:
     found = (environment.cue_observations(), environment.idle_observation())
     return all(it is not None for it in found)
@@ -269,6 +293,15 @@ register_stage(
         ("sampled_limits",),
         lambda group, job, on_agent: find_agent_limits(group, on_agent=on_agent),
         supports=can_find_limits,
+    ),
+)
+register_stage(
+    "radius",
+    Stage(
+        "finding radii",
+        ("radii",),
+        lambda group, job, on_agent: find_agent_radii(group, on_agent=on_agent),
+        supports=can_certify,
     ),
 )
 register_stage(

@@ -66,6 +66,15 @@ def make_tables():
     return {
         "nonlinear_outcomes": select_rows(columns, parallelizable=False),
         "parallelizable_outcomes": select_rows(columns, parallelizable=True),
+        "radii": stack(
+            [
+                agent
+                | {"solved_span": np.inf if solves(agent, 100) else 40.0 + agent["seed"]}
+                | {"radius_certified": 0.01 * agent["seed"] * solves(agent, 100)}
+                | {"radius_broken": 0.1 * agent["seed"] if agent["seed"] > 1 else np.nan}
+                for agent in agents
+            ]
+        ),
         "growth": stack([{"name": "length", "label": "length of the maze (cells)"}]),
         "levels": tabulate_levels(LEVELS),
         "models": stack([row for row in outcomes if row["length"] == 100]),

@@ -15,6 +15,7 @@ from remanence.papers.multistability._looks import LOOKS
 from remanence.papers.multistability._single_units import draw_single_units
 from remanence.papers.multistability._sketch import draw_sketch
 from remanence.papers.multistability.tmaze._outcomes import draw_outcomes
+from remanence.papers.multistability.tmaze._radii import draw_radii
 from remanence.papers.multistability.tmaze._spans import draw_spans
 from remanence.papers.multistability.tmaze._transients import draw_transients
 
@@ -62,6 +63,17 @@ FIGURES = {
         "go on for ever; counted are agents that are right at every length from 2 on, the shortest "
         "at which the cue is not seen at the junction. This is about all lengths that there are, "
         "not about a sample of them.",
+    ),
+    "radii": StudyFigure(
+        draw_radii,
+        needs=("radii",),
+        title="Disturbances that agents survive",
+        caption="Every number of every observation may be off by a radius, each step anew. Full "
+        "markers: a radius that an agent is proved to survive at every length from 2 on. Open "
+        "markers: one at which a disturbance was found that makes it act wrong. The truth lies "
+        "on the bar between them, against the lengths from 1 on at which the agent is certified "
+        "to take the right arm without any disturbance.",
+        optional=True,
     ),
     "learning": StudyFigure(
         functools.partial(draw_learning, looks=LOOKS),

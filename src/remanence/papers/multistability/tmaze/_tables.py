@@ -9,6 +9,8 @@ models      a row for each agent: `outcome` ("solved", "random", "timeout", or "
 lengths     a row for each stretch of lengths, from `low` to `high` (inf: for ever), at which an
             agent is certified to act right; `kind` is "solved" or "optimal", `share` how much of
             the stretch that is. An agent of which nothing is certified has a row with `kind` ""
+radii       a row for each agent whose robustness was looked at: `radius_certified`,
+            `radius_broken`, and its `solved_span`, the number of lengths from 1 on that are solved
 states      a row for each `step` and `unit` of two typical agents, after each `cue`: `state`
 nonlinear_outcomes, parallelizable_outcomes
             `outcomes` of models whose update is not, or is, linear in the state
@@ -42,6 +44,7 @@ NO_ARM = {"no arm in time": 0.0}
 LENGTH = "length from 2 on"
 # An empty table has columns too.
 LENGTH_COLUMNS = (*IDENTITY, "stability", "kind", "low", "high", "share")
+RADIUS_COLUMNS = (*IDENTITY, "stability", "solved_span", "radius_certified", "radius_broken")
 MODEL_COLUMNS = (
     *(*AGENT_COLUMNS, "length", "outcome", "longest", "outcome_longest", "return_longest"),
     *("trained_low", "trained_high", "learned", "solves_shorter", "solves_longer"),
@@ -62,6 +65,7 @@ def derive_tables(records: Records) -> Tables:
         "levels": tabulate_levels({**records.levels, **NO_ARM}),
         "models": columns,
         "lengths": stack_rows(lengths, LENGTH_COLUMNS),
+        "radii": stack_rows(list(_list_radii(records, models)), RADIUS_COLUMNS),
         "states": select_typical_orbits(records.tables["orbits"], columns),
         "nonlinear_outcomes": select_rows(common["outcomes"], parallelizable=False),
         "parallelizable_outcomes": select_rows(common["outcomes"], parallelizable=True),
@@ -91,6 +95,17 @@ def _list_models(records: Records, common: Tables) -> Iterator[Row]:
             "last_miss": solved.find_last_miss(),
             "transient": _find_transient(certificates.get(key, {})),
         }
+
+
+def _list_radii(records: Records, models: Iterable[Row]) -> Iterator[Row]:
+    """What disturbances each agent survives, where that was looked at and spans are known."""
+    certificates = index_by_agent(records.tables["certificates"])
+    found = index_by_agent(records.tables.get("radii", {name: np.zeros(0) for name in IDENTITY}))
+    for model in models:
+        key = model["job"], model["seed"]
+        if key in found and key in certificates:
+            row = model | found[key] | {"solved_span": certificates[key]["solved_span"]}
+            yield {name: row[name] for name in RADIUS_COLUMNS}
 
 
 def _summarize(rows: list[Row]) -> Row:

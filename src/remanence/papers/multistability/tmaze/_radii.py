@@ -1,0 +1,59 @@
+"""How much disturbance each agent survives, against how far its memory is certified to reach."""
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from remanence.figures import GREY, STYLE, Columns, Tables, find_look, make_figure, select_rows
+from remanence.papers.multistability._looks import LOOKS
+
+FLOOR = 1e-6  # stands for a radius of 0
+WIDTH = 1.6  # as a factor, of agents side by side
+FAR = 3.0  # times the longest finite span: where "every length" is
+
+
+def draw_radii(tables: Tables) -> Figure:
+    """A bar for each agent, from the radius that is proved to the one that breaks it."""
+    radii = tables["radii"]
+    with mpl.rc_context(STYLE):
+        figure = make_figure(6.0, 3.6)
+        axes = figure.add_subplot()
+        finite = radii["solved_span"][np.isfinite(radii["solved_span"])]
+        far = FAR * max(10.0, float(finite.max(initial=1.0)))
+        placed = {**radii, "place": _place(radii["solved_span"], far)}
+        for model in dict.fromkeys(radii["model"].tolist()):
+            _draw_model(axes, model, select_rows(placed, model=model))
+        _finish(axes, far)
+        figure.legend(loc="outside right upper")
+    return figure
+
+
+def _place(spans: np.ndarray, far: float) -> np.ndarray:
+    """Where agents stand: those of one span side by side."""
+    spans = np.where(np.isfinite(spans), np.maximum(spans, 1), far)
+    _, which, counts = np.unique(spans, return_inverse=True, return_counts=True)
+    number = np.array([np.sum(which[:row] == which[row]) for row in range(len(which))])
+    shares = (number + 0.5) / counts[which] - 0.5
+    return spans * WIDTH ** np.where(counts[which] > 1, shares, 0)
+
+
+def _draw_model(axes: Axes, model: str, rows: Columns) -> None:
+    look = find_look(LOOKS.models, model)
+    places, low = rows["place"], np.maximum(rows["radius_certified"], FLOOR)
+    high = np.maximum(rows["radius_broken"], FLOOR)
+    axes.vlines(places, low, np.where(np.isfinite(high), high, low), color=look.colour, alpha=0.5)
+    axes.plot(places, low, look.marker, color=look.colour, markersize=5, label=look.name)
+    axes.plot(places, high, look.marker, color=look.colour, markersize=5, markerfacecolor="white")
+
+
+def _finish(axes: Axes, far: float) -> None:
+    axes.set(xscale="log", yscale="log", xlim=(0.8, 2 * far), ylim=(FLOOR / 2, None))
+    axes.set(xlabel="certified span (lengths from 1 on)", ylabel="radius of disturbances")
+    axes.axvline(far / np.sqrt(FAR), color=GREY, linewidth=0.6, linestyle=":")
+    axes.axhline(2 * FLOOR, color=GREY, linewidth=0.6, linestyle=":")
+    ticks = [10.0**power for power in range(12) if 10.0**power < far / np.sqrt(FAR)]
+    axes.set_xticks([*ticks, far], [*(f"{int(tick):,}" for tick in ticks), "every\nlength"])
+    axes.minorticks_off()
+    low = [10.0**power for power in range(-5, 2) if 10.0**power < axes.get_ylim()[1]]
+    axes.set_yticks([FLOOR, *low], ["0", *(rf"$10^{{{int(np.log10(tick))}}}$" for tick in low)])

@@ -1,0 +1,102 @@
+"""Radii are verified from the weights alone, and no change of one makes a falsehood pass."""
+
+import json
+
+import pytest
+
+from remanence import checker, envs
+from remanence.certificates import find_radius
+from remanence.certificates._disturbed import DisturbedPolicy
+from remanence.certificates._interval_policy import Policy
+from remanence.certificates._lasso import find_course, find_lasso
+from remanence.certificates._radius import CLAIMED, Radius
+from remanence.networks import Agent
+from tests.certificates import high_precision as precise
+from tests.certificates.agents import load_walker, solve_by_hand
+from tests.certificates.test_radius import describe
+from tests.checker.mutants import list_mutants
+
+TRUTH = 0.25  # of the agent made by hand; see the test of its radius
+
+
+def check(radius, agent, directory):
+    """The verdict on what was found, or on some JSON."""
+    path, weights = directory / "radius.json", directory / "agent.safetensors"
+    found = radius.to_json() if isinstance(radius, Radius) else radius
+    path.write_text(json.dumps(found))
+    if not weights.exists():
+        agent.save(weights)
+    return json.loads(checker.examine(path, weights, as_json=True).said)
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    agent = solve_by_hand()
+    return agent, find_radius(agent, envs.make("tmaze"))
+
+
+def test_a_radius_is_verified_in_both_directions(by_hand, tmp_path):
+    agent, radius = by_hand
+    told = check(radius, agent, tmp_path)
+    assert told["verdict"] == "verified"
+    assert [it["part"] for it in told["statements"]] == ["agent", "agent", "broken", "radius"]
+
+
+def prove(agent, size, env):
+    """A radius of which only a given size is tried."""
+    identity = find_identity(agent, env)
+    network = describe(agent)
+    policy = Policy(*network)
+    disturbed = DisturbedPolicy(*network, size)
+    lassos = [find_lasso(disturbed, find_course(policy, cue)) for cue in (-1, 1)]
+    return Radius(*identity, CLAIMED * size, lassos, None)
+
+
+def find_identity(agent, env):
+    from remanence.certificates import hash_policy, identify_environment
+
+    arrays, architecture, _ = describe(agent)
+    return {"sha256": hash_policy(arrays), "architecture": architecture}, identify_environment(*env)
+
+
+@pytest.mark.parametrize(("cell", "size"), [("gru", 0.008), ("nbrc", 0.0005), ("bmru", 0.06)])
+def test_what_the_prover_finds_the_checker_finds_too(cell, size, tmp_path):
+    agent = Agent.load(f"examples/agents/{cell}/agents/seed-1.safetensors")
+    radius = prove(agent, size, envs.make("tmaze"))
+    assert check(radius, agent, tmp_path)["verdict"] == "verified"
+    # And it does not believe ten times as much on the same evidence.
+    found = radius.to_json()
+    found["certified"]["radius"] *= 10
+    assert check(found, agent, tmp_path)["verdict"] == "not reproduced"
+
+
+def test_mutants_are_verified_only_if_they_are_true(by_hand, tmp_path):
+    agent, radius = by_hand
+    original = radius.to_json()
+    verified = 0
+    for path, changed, mutant in list_mutants(original):
+        told = check(mutant, agent, tmp_path)
+        if told["verdict"] != "verified":
+            continue
+        verified += 1
+        assert mutant["agent"] == original["agent"], (path, changed)
+        certified, broken = mutant["certified"], mutant["broken"]
+        assert certified is None or certified["radius"] < TRUTH, (path, changed)
+        assert broken is None or broken["radius"] >= TRUTH, (path, changed)
+    # Less claimed, another time limit, sets that are as good.
+    assert verified > 0
+
+
+def test_a_radius_that_something_smaller_breaks_is_refuted(by_hand, tmp_path):
+    agent, radius = by_hand
+    found = radius.to_json()
+    found["certified"]["radius"] = found["broken"]["radius"]
+    told = check(found, agent, tmp_path)
+    assert told["verdict"] == "refuted"
+    assert told["statements"][-1]["note"] == "a smaller one breaks it"
+
+
+def test_a_hybrid_whose_units_are_of_both_kinds_is_verified(tmp_path):
+    agent = load_walker(precise.make_walker("hybrid", 1), tmp_path)
+    radius = find_radius(agent, envs.make("tmaze"))
+    assert check(radius, agent, tmp_path)["verdict"] == "verified"
