@@ -202,9 +202,8 @@ class Policy:
         if cell == "bmru":
             return gates[0].switch(gates[1], self.weights[f"{name}alpha"][:, None], h)
         if cell == "mingru":
-            z, ceiling = gates[0].sigmoid(), self.weights.get(f"{name}ceiling")
-            z = z if ceiling is None else z * Ball(ceiling[:, None])
-            return z.blend(h, gates[1])
+            z, top = gates[0].sigmoid(), self.weights.get(f"{name}ceiling")
+            return (z if top is None else z * Ball(top[:, None])).blend(h, gates[1])
         h, *c = h.split(2) if cell == "lstm" else [h]
         recurrent = self.weights[f"{name}recurrent_weight"]
         seen = [h * Ball(w[:, None]) if cell == "brc" else w @ h for w in recurrent]
@@ -266,8 +265,7 @@ def advance(policy: Policy, region: Mapping[str, Any]) -> Ball:
 
 def judge(logits: Ball, action: int) -> np.ndarray:
     """Whether an action has the greatest logit: in each column surely, and possibly."""
-    low, high = (end[0] for end in logits.ends(logits.doubt))
-    others = [number for number in range(4) if number != action]
+    (low, high), others = (it[0] for it in logits.ends(logits.doubt)), np.arange(4) != action
     return np.array([low[action] > high[others].max(0), ~(low[others].max(0) > high[action])])
 
 
