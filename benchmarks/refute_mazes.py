@@ -38,7 +38,7 @@ class Episodes:
 
     def observe(self, index: np.ndarray, entered: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """What is seen, (episodes, observation)."""
-        table = np.tile(self.table * (self.first * 1.0), (len(index), 1))
+        table = self.table * (self.first & entered)[:, None]
         if self.one_hot:
             shown = (np.arange(len(self.table)) == index[:, None]) * entered[:, None]
         else:

@@ -48,6 +48,24 @@ def test_who_forgets_is_found_out(walk: str, bench):
     assert wrong[1, -1] == 0
 
 
+def test_the_table_is_seen_once(bench):
+    """A policy whose arms' margin falls with every step that shows a table."""
+    made = remember_by_hand()
+    policy, seen = make_prover(made).policy, []
+
+    def step(observations: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(np.abs(observations[:, :2]).max())
+        return policy.step(observations, states)
+
+    maze = {"lengths": [3], "index_encoding": "one-hot"}
+    finding = {"table": [1, -1], "walk": "straight", "verdict": "certified"}
+    finding |= {"method": "search", "least_margin": 1.0}
+    certificate = {"environment": maze, "findings": [finding]}
+    assert list(bench.refute(step, policy.initial_state(), certificate, 12, 2))
+    # Three orders of two mazes of three steps; the adversary tries both indices before each.
+    assert seen[:6] == [1, 0, 0, 0, 0, 0]
+
+
 def test_who_never_takes_an_arm_is_wrong(bench):
     arrays, shape = remember_by_hand()
     arrays["policy.output.bias"] = np.array([30, 0, -10, -1], np.float32)

@@ -107,6 +107,7 @@ class DisturbedPolicy(Policy):
 
     def _slope(self, look: Look, size: int) -> Any:
         """What the cell sees, with slopes: those in so many directions of the state are 0."""
+        assert look.slopes is not None
         padded = np.pad(look.slopes, [(0, 0), (size, 0)])
         return self.cell.project(Dual(look.whole[0], Interval(padded)))
 
@@ -121,9 +122,8 @@ class DisturbedPolicy(Policy):
         pairs = zip(_list_ends(moved.value), _list_ends(middle), strict=True)
         ends = [np.where(self.sharp[:, None], whole, point) for whole, point in pairs]
         radius = np.concatenate([region.radius, np.full(inputs, self.disturbance)])
-        slope = Interval(
-            *(np.where(self.sharp[:, None], 0, end) for end in _list_ends(moved.slope))
-        )
+        low, high = (np.where(self.sharp[:, None], 0, end) for end in _list_ends(moved.slope))
+        slope = Interval(low, high)
         return Image(Interval(*ends, moved.value.error), radius, slope)
 
     def begin(self, look: Look) -> Image:

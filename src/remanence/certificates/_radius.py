@@ -118,7 +118,7 @@ class _Prover:
         return (CLAIMED * low if found else 0.0), found
 
     def _try(self, courses: Sequence[Course], radius: float) -> Sequence[Lasso]:
-        policy = DisturbedPolicy(*self._network, radius)
+        policy = DisturbedPolicy(*self._network, disturbance=radius)
         lassos = []
         for course in courses:
             lasso = find_lasso(policy, course)

@@ -180,4 +180,8 @@ class Tally:
         chances = np.array([self.arms[right], self.arms[wrong], self.timeout])
         total = chances.sum()
         chances = chances / max(1.0, total)
-        return Odds(length, cue, *chances.tolist(), float(abs(1 - total)), *steps)
+        found = dict(zip(("right", "wrong", "timeout"), chances.tolist(), strict=True))
+        left_out = float(abs(1 - total))
+        return Odds(
+            length, cue, **found, left_out=left_out, right_steps=steps[0], wrong_steps=steps[1]
+        )

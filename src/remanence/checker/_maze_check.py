@@ -49,7 +49,7 @@ def _check_forgotten(program: Program, certificate: Mapping[str, Any]) -> Statem
     number = certificate["forgotten"]
     says = (
         f"from maze {number:,} on it is right with 51% at most, on average over a table and its "
-        "opposite, if both see the same"
+        "opposite, if both see the same, but for rounding"
     )
     if is_forgotten(program, certificate["environment"], number):
         return Statement("agent", "forgotten", says, VERIFIED)

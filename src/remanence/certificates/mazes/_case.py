@@ -112,7 +112,7 @@ class Case:
                 found, num_mazes, num_steps = self._find_stall(search), search.num_mazes, 0
             found = found or self._find_wrong_arm(search, level)
             num_steps += 1
-            if found is None and num_steps % PROBED == 0:
+            if found is None and num_steps == PROBED:
                 found = self._follow_alone(search, int(level[0]))
             if found and not to_the_end:
                 return found

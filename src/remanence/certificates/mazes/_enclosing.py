@@ -17,24 +17,29 @@ from remanence.certificates.mazes._world import DOWN, UP
 STAGES = ((1, 1), (2, 2), (4, 1), (3, 3), (6, 1), (4, 4), (7, 1), (5, 5), (8, 1), (10, 1))
 COST = 5  # of a box, in nodes of a search
 WORK = 25  # how often a box may be mapped, for each node that the budget allows a search
+# Where the margin is hardly less wrong after a few stages, finer boxes do not help.
+FAIR, HOPELESS = 3, 0.8
 SLACK = 1e-6  # given away, for arithmetic that is a little coarser, as the checker's may be
 MakeBoxes = Callable[[int, int], Boxes]  # for a history and a reach
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
 
 
 def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
-    """Sets of memories, finer and finer, until they prove it or the budget is spent."""
-    work = 0
+    """Sets of memories, finer and finer, until they prove it or no more is to be hoped for."""
+    work, margins = 0, []
     try:
         for history, reach in STAGES:
             enclosure = bound(case, make_boxes(history, reach))
-            margin = None if enclosure is None else judge(case, enclosure)
-            if enclosure is not None and margin is not None:
+            if enclosure is None:
+                continue
+            margins.append(measure(case, enclosure))
+            if judge(case, enclosure, margins[-1]):
                 known = {"history": history, "reach": reach, "num_rounds": enclosure.num_rounds}
-                least = None if case.walk == GREEDY else margin
+                least = None if case.walk == GREEDY else margins[-1]
                 return case.conclude(CERTIFIED, SETS, least_margin=least, **known)
-            work += enclosure.search.size * enclosure.num_rounds if enclosure else 0
-            if work > WORK * case.budget:
+            work += enclosure.search.size * enclosure.num_rounds
+            hopeless = len(margins) >= FAIR and max(margins[1:]) < HOPELESS * margins[0]
+            if hopeless or work > WORK * case.budget:
                 break
     except UndecidedError:
         pass
@@ -61,21 +66,25 @@ def bound(case: Case, boxes: Boxes) -> Enclosure | None:
             return enclosure
 
 
-def judge(case: Case, enclosure: Enclosure) -> float | None:
-    """At least by how much the right arm is better at every junction; None if it may be worse.
-
-    Of a greedy agent: infinity if the wrong arm is never possible, nor to walk for ever.
-    """
+def measure(case: Case, enclosure: Enclosure) -> float:
+    """At least by how much the right arm is better than the other at every junction."""
     search = enclosure.search
     nodes = np.flatnonzero(case.world.at_junction[search.places])
     right = case.right[search.places[nodes]]
-    rows, wrong = np.arange(len(nodes)), UP + DOWN - right
-    if case.walk == GREEDY:
-        fails = search.follow(nodes)[0][rows, wrong].any()
-        return None if fails or len(find_endless(search, np.arange(search.size))) else np.inf
-    least = float(enclosure.compare(nodes)[rows, right, wrong].min())
-    least -= SLACK * (1 + abs(least))
-    return least if least > 0 else None
+    over = enclosure.compare(nodes)[np.arange(len(nodes)), right, UP + DOWN - right]
+    least = float(over.min())
+    return least - SLACK * (1 + abs(least))
+
+
+def judge(case: Case, enclosure: Enclosure, margin: float) -> bool:
+    """Whether it is proved: of a greedy agent, that no wrong arm is possible, nor endless walks."""
+    if case.walk != GREEDY:
+        return margin > 0
+    search = enclosure.search
+    nodes = np.flatnonzero(case.world.at_junction[search.places])
+    wrong = UP + DOWN - case.right[search.places[nodes]]
+    fails = search.follow(nodes)[0][np.arange(len(nodes)), wrong].any()
+    return not fails and not len(find_endless(search, np.arange(search.size)))
 
 
 def _choose_possible(case: Case, boxes: Boxes, known: Known) -> Choose:
