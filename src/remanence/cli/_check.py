@@ -34,7 +34,10 @@ class Check(Command):
 
     certificate: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CERTIFICATE")]
     """The certificate, such as RUN/certificates/seed-1.json, or a run with all of its own."""
-    agent: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="AGENT")] = None
+    agent: Annotated[
+        tyro.conf.Positional[Path | None],
+        tyro.conf.arg(metavar="AGENT", help_behavior_hint=""),
+    ] = None
     """The agent's weights, RUN/agents/seed-1.safetensors if not given."""
     rerun: bool = False
     """Also compile the program on this machine, and run it until its memory repeats."""
