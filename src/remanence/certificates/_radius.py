@@ -98,8 +98,13 @@ def find_radius(agent: Agent, env: tuple[AbstractEnvironment, Any]) -> Radius:
 class _Prover:
     """Looks for the largest radius for which there is a lasso after each cue."""
 
-    def __init__(self, *network: Any):
-        self._network = network
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        architecture: Mapping[str, Any],
+        previous_action: bool,
+    ):
+        self._network = arrays, architecture, previous_action
 
     def search(self, largest: float) -> tuple[float, Sequence[Lasso]]:
         """By halving, in logarithms."""
