@@ -134,6 +134,19 @@ def test_certify_tells_limits_of_sampled_agents(run, capsys):
     ]
 
 
+def test_certify_tells_radii_that_check_verifies(run, capsys):
+    main(["certify", str(run), "--seeds", "1", "--radius"])
+    line = capsys.readouterr().out.splitlines()[1].split()
+    table = read_table(run / "radii.parquet")
+    certified, broken = (table[f"radius_{kind}"][0] for kind in ("certified", "broken"))
+    assert line[:3] == ["1", f"{certified:.3g}", f"{broken:.3g}"]
+    assert 0 < certified < broken
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(run / "radii/seed-1.json"), str(run / "agents/seed-1.safetensors")])
+    assert end.value.code == 0
+    assert "acts right at every length from 2 on" in capsys.readouterr().out
+
+
 def test_certify_tells_a_verdict_in_one_screen(run, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     main(["certify", str(run)])

@@ -115,16 +115,22 @@ class DisturbedPolicy(Policy):
         """What a look makes of a set of states, with a basis, to first order."""
         size, inputs = len(region.radius), 0 if look.slopes is None else len(look.slopes)
         seeds = np.zeros((self.cell.state_size, size + inputs))
+        assert region.basis is not None
         seeds[:, :size] = region.basis
         seen = look.whole[1] if look.slopes is None else self._slope(look, size)
         moved = self.cell.update(seen, Dual(enclose(self, region), Interval(seeds)))
         middle = self.cell.update(look.middle, Interval(region.centre[:, None]))
-        pairs = zip(_list_ends(moved.value), _list_ends(middle), strict=True)
-        ends = [np.where(self.sharp[:, None], whole, point) for whole, point in pairs]
+        nothing = Interval(np.zeros_like(seeds))
+        offset, slope = self._choose(moved.value, middle), self._choose(nothing, moved.slope)
         radius = np.concatenate([region.radius, np.full(inputs, self.disturbance)])
-        low, high = (np.where(self.sharp[:, None], 0, end) for end in _list_ends(moved.slope))
-        slope = Interval(low, high)
-        return Image(Interval(*ends, moved.value.error), radius, slope)
+        return Image(Interval(offset.lower, offset.upper, moved.value.error), radius, slope)
+
+    def _choose(self, sharp: Interval, smooth: Interval) -> Interval:
+        """Rows of one for components that jump, and of the other for the rest."""
+        rows = self.sharp[:, None]
+        return Interval(
+            np.where(rows, sharp.lower, smooth.lower), np.where(rows, sharp.upper, smooth.upper)
+        )
 
     def begin(self, look: Look) -> Image:
         """What the first look makes of the state before an episode."""
@@ -171,7 +177,3 @@ def _find_sharp(cell: Any) -> np.ndarray:
         return np.full(cell.state_size, isinstance(cell, LooseBMRU))
     sharp = np.concatenate([_find_sharp(part) for part in cell.cells])
     return np.full_like(sharp, sharp.any()) if isinstance(cell, Stack) else sharp
-
-
-def _list_ends(found: Interval) -> tuple[np.ndarray, np.ndarray]:
-    return found.lower, found.upper

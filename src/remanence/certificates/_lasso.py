@@ -123,7 +123,7 @@ class Follower:
     def advance(self, region: Region) -> Region:
         """The memories one step down the corridor."""
         region = self.policy.wrap(self.policy.advance(self._corridor, region))
-        if region.basis is None or not np.all(np.abs(region.basis).sum(1) <= WIDEST):
+        if not np.all(enclose(self.policy, region).magnitude <= WIDEST):
             raise UndecidedError("a set bursts")
         self.judge(region)
         return region

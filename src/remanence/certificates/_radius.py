@@ -98,8 +98,13 @@ def find_radius(agent: Agent, env: tuple[AbstractEnvironment, Any]) -> Radius:
 class _Prover:
     """Looks for the largest radius for which there is a lasso after each cue."""
 
-    def __init__(self, *network: Any):
-        self._network = network
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        architecture: Mapping[str, Any],
+        previous_action: bool,
+    ):
+        self._network = arrays, architecture, previous_action
 
     def search(self, largest: float) -> tuple[float, Sequence[Lasso]]:
         """By halving, in logarithms."""
@@ -118,7 +123,7 @@ class _Prover:
         return (CLAIMED * low if found else 0.0), found
 
     def _try(self, courses: Sequence[Course], radius: float) -> Sequence[Lasso]:
-        policy = DisturbedPolicy(*self._network, disturbance=radius)
+        policy = DisturbedPolicy(*self._network, radius)
         lassos = []
         for course in courses:
             lasso = find_lasso(policy, course)

@@ -177,11 +177,15 @@ class Tally:
             float(self.steps[arm] / self.arms[arm]) if self.arms[arm] > 0 else None
             for arm in (right, wrong)
         ]
-        chances = np.array([self.arms[right], self.arms[wrong], self.timeout])
-        total = chances.sum()
-        chances = chances / max(1.0, total)
-        found = dict(zip(("right", "wrong", "timeout"), chances.tolist(), strict=True))
-        left_out = float(abs(1 - total))
+        total = float(self.arms.sum()) + self.timeout
+        excess = max(1.0, total)
         return Odds(
-            length, cue, **found, left_out=left_out, right_steps=steps[0], wrong_steps=steps[1]
+            length,
+            cue,
+            right=float(self.arms[right]) / excess,
+            wrong=float(self.arms[wrong]) / excess,
+            timeout=self.timeout / excess,
+            left_out=abs(1 - total),
+            right_steps=steps[0],
+            wrong_steps=steps[1],
         )

@@ -39,7 +39,8 @@ class Lingering:
         self._number = len(states)
         chances = np.ones((self._number, 1))
         self._frontier = _Frontier(np.arange(self._number), states, chances)
-        self._arms, self._alive = [np.zeros((self._number, 2))], [np.ones(self._number)]
+        self._arms: list[np.ndarray] = [np.zeros((self._number, 2))]
+        self._alive: list[np.ndarray] = [np.ones(self._number)]
         self.reach = 0  # the farthest that anyone gets from the junction
 
     @property
