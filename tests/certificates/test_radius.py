@@ -62,12 +62,14 @@ def test_the_radius_of_an_agent_made_by_hand_is_found_from_both_sides():
     # set at the first step, and the agent does not walk.
     radius = find_radius(solve_by_hand(), envs.make("tmaze"))
     assert 0.93 * 0.25 < radius.certified < 0.25
+    assert radius.broken is not None
     assert 0.25 <= radius.broken.radius < 1.1 * 0.25
 
 
 def test_an_agent_that_fails_without_disturbance_has_no_radius():
     agent = Agent.load("examples/agents/brc/agents/seed-1.safetensors")
     radius = find_radius(agent, envs.make("tmaze"))
+    assert radius.broken is not None
     assert (radius.certified, radius.broken.radius) == (0.0, 0.0)
     assert len(radius.broken.observations) == 45
     assert radius.broken.at_junction
@@ -86,6 +88,7 @@ def test_no_disturbance_within_a_certified_radius_is_found_to_break_it(gru):
         assert lasso is not None
         numbers, portable = np.random.default_rng(2 + cue), gru.make_portable()
         inside = lasso.region
+        assert inside.basis is not None
         state = np.tile(portable.initial_state(), (500, 1))
         for time in range(150):
             true = np.array([cue if time == 0 else 0, 0])
@@ -101,8 +104,9 @@ def test_no_disturbance_within_a_certified_radius_is_found_to_break_it(gru):
 def test_what_breaks_an_agent_is_near_what_there_is_to_be_seen():
     agent = solve_by_hand()
     broken = attack(agent, previous_action=False)
+    assert broken is not None
     portable = agent.make_portable()
-    state = portable.initial_state()
+    logits, state = np.zeros(4), portable.initial_state()
     for time, seen in enumerate(broken.observations):
         last = time == len(broken.observations) - 1
         true = [broken.cue if time == 0 else 0, last and broken.at_junction]

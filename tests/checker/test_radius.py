@@ -47,7 +47,9 @@ def prove(agent, size, env):
     network = describe(agent)
     policy = Policy(*network)
     disturbed = DisturbedPolicy(*network, size)
-    lassos = [find_lasso(disturbed, find_course(policy, cue)) for cue in (-1, 1)]
+    found = [find_lasso(disturbed, find_course(policy, cue)) for cue in (-1, 1)]
+    lassos = [lasso for lasso in found if lasso is not None]
+    assert len(lassos) == len(found)
     return Radius(*identity, CLAIMED * size, lassos, None)
 
 
