@@ -23,6 +23,8 @@ SECONDS_TO_ANSWER = 60
 LINES_OF_LOG = 40
 # Slurm's own default, for sites that do not tell.
 LARGEST_ARRAY = 1001
+# What submitit reads when it is imported.
+_LOGGING, _AS_IT_IS = "SUBMITIT_LOG_LEVEL", "NOCONFIG"
 
 
 class SlurmQueue(AbstractQueue):
@@ -122,9 +124,17 @@ def find_largest_array() -> int:
 
 
 def import_submitit() -> Any:
-    """The package, if it is installed."""
+    """The package, if it is installed.
+
+    Unless it is told not to, it configures logging when it is imported, which closes what all
+    loggers of the process write to. Its jobs, which are processes of their own, may.
+    """
+    asked = os.environ.setdefault(_LOGGING, _AS_IT_IS)
     try:
         import submitit
     except ImportError as error:
         raise MissingDependencyError("--engine slurm", "submitit", "slurm") from error
+    finally:
+        if asked == _AS_IT_IS:
+            os.environ.pop(_LOGGING, None)
     return submitit
