@@ -1,5 +1,6 @@
 """Every test runs with shape checking on and JAX at its strictest."""
 
+import dataclasses
 import gc
 import os
 from pathlib import Path
@@ -24,17 +25,11 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
-# Not the checker, which runs alone as it is: its types are plain, and its tests are thousands.
-import remanence.checker  # noqa: E402
-
-# Nor the portable program and the intervals of the search for proofs, which have no shapes to check
-# and are called so often that looking at their types takes longer than what they do.
-_UNCHECKED = ("portable", "_portable_walker", "_intervals", "_interval_policy", "_enclosures")
-_SOURCE = Path(str(remanence.checker.__file__)).parents[1]
+# Shapes and types are checked at every call where arrays of JAX go from hand to hand. Elsewhere
+# pyright's check has to do: the search for proofs calls small functions by the million.
 _CHECKED = [
-    ".".join(path.relative_to(_SOURCE.parent).with_suffix("").parts)
-    for path in _SOURCE.rglob("*.py")
-    if not {path.stem, path.parent.name} & set(_UNCHECKED)
+    f"remanence.{room}"
+    for room in ("cells", "dynamics", "envs", "evaluation", "networks", "training")
 ]
 install_import_hook(_CHECKED, "beartype.beartype")
 
@@ -91,3 +86,22 @@ def adds_no_programs() -> dict[str, str]:
 def small_machine(monkeypatch):
     """16 GiB of memory, whatever there is."""
     monkeypatch.setattr("remanence.training._limits.describe_machine", lambda: {"memory_gib": 16.0})
+
+
+@pytest.fixture
+def few_studies(monkeypatch):
+    """Next to no studies are drawn to see how sure verdicts are."""
+    monkeypatch.setattr("remanence.report._resampling.NUM_STUDIES", 3)
+
+
+@pytest.fixture
+def keep_figures(monkeypatch):
+    """A function that lets the T-maze's experiment have these figures alone."""
+    from remanence.report import _page, find_experiment
+
+    def keep(figures):
+        changed = dataclasses.replace(find_experiment("tmaze"), figures=figures)
+        monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
+        return list(figures)
+
+    return keep

@@ -47,17 +47,10 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(autouse=True)
-def few_figures(monkeypatch):
+def few_figures(keep_figures):
     """Only figures that are drawn from what every store has; the contract tests draw all."""
     kept = {it: figure for it, figure in FIGURES.items() if figure.needs and not figure.optional}
-    return keep_figures(monkeypatch, kept)
-
-
-def keep_figures(monkeypatch, figures):
-    """Let the experiment have these figures alone."""
-    changed = dataclasses.replace(find_experiment("tmaze"), figures=figures)
-    monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
-    return list(figures)
+    return keep_figures(kept)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +65,8 @@ def study(whole, tmp_path):
 
 
 @pytest.fixture
-def one_figure(monkeypatch):
-    keep_figures(monkeypatch, {"learning": FIGURES["learning"]})
+def one_figure(keep_figures):
+    keep_figures({"learning": FIGURES["learning"]})
 
 
 def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
@@ -157,8 +150,8 @@ def test_broken_and_missing_runs_do_not_stop_the_report(study):
     assert sum(it.startswith("data:") for it in page.references) == 5
 
 
-def test_an_older_study_has_no_orbits_and_says_so(study, monkeypatch):
-    keep_figures(monkeypatch, {"transients": FIGURES["transients"]})
+def test_an_older_study_has_no_orbits_and_says_so(study, keep_figures):
+    keep_figures({"transients": FIGURES["transients"]})
     for file in study.rglob("orbits.parquet"):
         file.unlink()
     report = write_report(study)
@@ -189,12 +182,12 @@ def test_a_study_of_nothing_says_so_in_every_figure(tmp_path, few_figures):
     assert report.count_verdicts()["not tested at this size"] == len(CLAIMS)
 
 
-def test_a_figure_that_fails_does_not_stop_the_others(study, monkeypatch):
+def test_a_figure_that_fails_does_not_stop_the_others(study, keep_figures):
     def fail(tables):
         raise ZeroDivisionError("in a figure of somebody's own")
 
     broken = StudyFigure(fail, (), "Broken", "Never drawn.")
-    keep_figures(monkeypatch, {"broken": broken, "learning": FIGURES["learning"]})
+    keep_figures({"broken": broken, "learning": FIGURES["learning"]})
     report = write_report(study)
     page = Page(report.path.read_text())
     assert "ZeroDivisionError: in a figure of somebody's own" in page.text

@@ -5,7 +5,7 @@ import pytest
 
 from remanence.errors import StoreError
 from remanence.figures import count_rows
-from remanence.report import derive_common_tables, read_records, write_report
+from remanence.report import derive_common_tables, find_experiment, read_records, write_report
 from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
@@ -180,7 +180,8 @@ def test_variants_are_kept_apart_and_are_records_too(tmp_path):
         assert set(agents["job"]) == {f"tmaze-short-bmru-{name}", f"tmaze-long-bmru-{name}"}
 
 
-def test_the_page_names_variants_and_figures_leave_them_out(tmp_path):
+def test_the_page_names_variants_and_figures_leave_them_out(tmp_path, keep_figures):
+    keep_figures({"learning": find_experiment("tmaze").figures["learning"]})
     write_study(tmp_path / "plain")
     whole = write_study(tmp_path / "study", variants=("wider",))
     ours, theirs = write_report(whole), write_report(tmp_path / "plain")
@@ -192,3 +193,5 @@ def test_the_page_names_variants_and_figures_leave_them_out(tmp_path):
     assert "variant wider <span" in text
     assert "tmaze-long-bmru-wider: 1–6" in text
     assert "main arm" not in theirs.path.read_text()
+    drawn = [(it.path.parent / "figures" / "learning.svg").read_bytes() for it in (ours, theirs)]
+    assert drawn[0] == drawn[1]

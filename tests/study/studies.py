@@ -10,8 +10,8 @@ from remanence.store import write_table
 from remanence.study import (
     StudyDirectory,
     StudyStatus,
+    list_entries,
     load_profile,
-    load_results,
     run_study,
 )
 
@@ -24,6 +24,7 @@ name = "tmaze"
 profile = "tiny"
 note = "Too small to show anything."
 lengths = [2, 100]
+sampled_lengths = [2]
 
 [[trainings]]
 presets = ["tmaze-short"]
@@ -65,11 +66,12 @@ def run_here(path: Path, study) -> StudyStatus:
 
 
 def assert_same_tables(one: Path, other: Path) -> None:
-    for table in STORED:
-        ours, theirs = (load_results(path, table).fetchnumpy() for path in (one, other))
-        assert ours.keys() == theirs.keys()
-        for name in ours:
-            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{table}.{name}")
+    for entry, same in zip(list_entries(one), list_entries(other), strict=True):
+        for table in STORED:
+            ours, theirs = (it.records.read(table) for it in (entry, same))
+            assert ours.keys() == theirs.keys()
+            for name in ours:
+                np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{table}.{name}")
 
 
 def write_study(path: Path, text: str = PROFILE) -> Path:

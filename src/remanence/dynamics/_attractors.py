@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from remanence.dynamics._maps import Cycle, Starts, State, States, Step, check_starts, use_precision
 from remanence.dynamics._merging import merge
-from remanence.dynamics._orbits import BATCH_SIZE, find_orbits, list_cycle
+from remanence.dynamics._orbits import BATCH_SIZE, find_orbits, follow
 from remanence.dynamics._spectrum import Eigenvalues, compute_spectrum, warn_if_uncertain
 
 
@@ -147,7 +147,7 @@ def find_with_labels(
         points = refine(step, points, orbits.period)
 
     def turn(row: int) -> Cycle:
-        cycle = list_cycle(step, points[row], int(orbits.period[row]))
+        cycle = follow(step, points[row], int(orbits.period[row]))
         return _shorten(cycle, merge_distance)
 
     labels, cycles = merge(points, merge_distance, orbits.closed, turn)
@@ -210,7 +210,7 @@ def _shorten(cycle: Cycle, distance: float) -> Cycle:
 
 def _describe(step: Step, cycle: Cycle, share: float, smooth: bool, tolerance: float) -> Attractor:
     period = len(cycle)
-    turn = list_cycle(step, cycle[0], period + 1)
+    turn = follow(step, cycle[0], period + 1)
     residual = float(np.linalg.norm(turn[-1] - cycle[0]))
     spectrum = compute_spectrum(step, cycle, residual) if smooth else None
     return Attractor(

@@ -116,7 +116,13 @@ def list_cycle(
     >>> dynamics.list_cycle(jnp.negative, np.array([1.0]), 2).tolist()
     [[1.0], [-1.0]]
     """
-    start = check_starts(step, np.asarray(point)[None])[0]
+    return follow(step, check_starts(step, np.asarray(point)[None])[0], period)
+
+
+def follow(
+    step: Step, start: Float[np.ndarray, " state"], period: int
+) -> Float[np.ndarray, "{period} state"]:
+    """`list_cycle` of a step and a start that are known to fit: checking takes a trace."""
     if period == 1:
         return start[None]
     with use_precision(start.dtype):

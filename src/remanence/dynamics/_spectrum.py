@@ -12,7 +12,7 @@ from jaxtyping import Array, Complex, Float
 
 from remanence.dynamics._differences import Linearization
 from remanence.dynamics._maps import Cycle, NumpyMap, Step, measure_rounding, use_precision
-from remanence.dynamics._orbits import list_cycle
+from remanence.dynamics._orbits import follow
 
 Eigenvalues = Complex[np.ndarray, " state"]
 NUM_SAMPLES = 16
@@ -136,7 +136,7 @@ def _spread_by_position(step: Step, cycle: Cycle, turn: Linearization, residual:
     largest, spread = _find_largest(turn.jacobian), 0.0
     for shift in (missed / sizes[-1], -missed / sizes[-1]):
         start = (cycle[0] + shift * directions[-1]).astype(cycle.dtype)
-        moved = _linearize_turn(step, list_cycle(step, start, len(cycle))).jacobian
+        moved = _linearize_turn(step, follow(step, start, len(cycle))).jacobian
         if not np.isfinite(moved).all():
             return np.inf
         spread = max(spread, abs(float(_find_largest(moved) - largest)))

@@ -12,7 +12,7 @@ from remanence._numbers import check_whole
 from remanence.dynamics._linear import find_sole_attractor
 from remanence.dynamics._maps import Starts, States, Step, cast, check_starts, is_floating
 from remanence.dynamics._merging import measure_distances, merge
-from remanence.dynamics._orbits import Orbits, find_orbits, iterate, list_cycle
+from remanence.dynamics._orbits import Orbits, find_orbits, follow, iterate
 
 # The longest time over which two cycles are compared before the limit is called unknown.
 LONGEST_COMPARISON_STEPS = 100_000
@@ -146,7 +146,7 @@ def _compute_limit(
     if not orbits.closed.all() or span > LONGEST_COMPARISON_STEPS:
         return None, None
     cycles = [
-        list_cycle(step, point, int(period))
+        follow(step, point, int(period))
         for point, period in zip(orbits.point, orbits.period, strict=True)
     ]
     # All orbits are on their cycles from the longest transient on; shift them to that time.

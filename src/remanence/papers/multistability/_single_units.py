@@ -1,5 +1,7 @@
 """What one unit of each kind keeps of a cue, and how a GRU's stable states come and go."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from remanence.cells import BMRU, GRU, AbstractCell, MinGRU
-from remanence.dynamics import IdleMap, idle_map, trace_bifurcation
+from remanence.dynamics import Bifurcation, IdleMap, idle_map, trace_bifurcation
 from remanence.figures import BLUE, GREY, RED, STYLE, Tables, make_figure
 from remanence.papers.multistability._looks import CUES
 
@@ -89,8 +91,7 @@ def _draw_unit(axes: Axes, cell: AbstractCell) -> None:
 
 
 def _draw_bifurcation(axes: Axes) -> None:
-    starts = np.linspace(-1, 1, 9)[:, None]
-    found = trace_bifurcation(_make_map, SWEEP, starts)
+    found = _trace_gru()
     for stable, colour, face in ((True, BLUE, BLUE), (False, RED, "white")):
         rows = found.stable == stable
         axes.plot(
@@ -107,6 +108,12 @@ def _draw_bifurcation(axes: Axes) -> None:
         axes.text(weight, 1.22, f" {name}", color=GREY, fontsize=8, va="top")
     axes.set(xlabel="weight $W_{hn}$ of a GRU", ylabel="state without input", ylim=(-1.3, 1.3))
     axes.legend(loc="lower left")
+
+
+@functools.cache
+def _trace_gru() -> Bifurcation:
+    """The same in every report."""
+    return trace_bifurcation(_make_map, SWEEP, np.linspace(-1, 1, 9)[:, None])
 
 
 def _make_map(weight: Float[Array, ""]) -> IdleMap:

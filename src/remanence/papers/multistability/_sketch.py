@@ -1,5 +1,7 @@
 """One stable state or two: orbits of two real GRUs, over time and in the plane of their units."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -30,8 +32,7 @@ def draw_sketch(tables: Tables) -> Figure:
         times, planes = figure.subplots(2, 2, height_ratios=(2, 3), sharey="row")
         columns = zip(SELF_EXCITATIONS.items(), times, planes, strict=True)
         for (name, excitation), time, plane in columns:
-            step = _excite(excitation)
-            basins = map_basins(step, np.zeros(2), np.eye(2), resolution=128)
+            step, basins = _map_cell(excitation)
             colours = _choose_colours(basins)
             _draw_plane(plane, basins, colours)
             _draw_orbits(time, plane, step, basins, colours)
@@ -41,6 +42,13 @@ def draw_sketch(tables: Tables) -> Figure:
         for letter, axes in (("A", times[0]), ("B", planes[0])):
             axes.text(-0.3, 1.0, letter, transform=axes.transAxes, fontsize=11, va="bottom")
     return figure
+
+
+@functools.cache
+def _map_cell(excitation: float) -> tuple[IdleMap, Basins]:
+    """A cell and its plane, the same in every report."""
+    step = _excite(excitation)
+    return step, map_basins(step, np.zeros(2), np.eye(2), resolution=128)
 
 
 def _excite(weight: float) -> IdleMap:
