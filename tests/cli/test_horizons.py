@@ -18,8 +18,8 @@ from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, read_origin
 from remanence.store import load_arrays, read_table, save_arrays
 from remanence.training import PPOConfig, RunDirectory
+from remanence.training._description import describe_run
 from remanence.training._learner import Learner
-from remanence.training._run import describe_run
 from tests.certificates.agents import solve_by_hand
 
 ENV = envs.make("tmaze")

@@ -15,8 +15,8 @@ import equinox as eqx
 import numpy as np
 
 from remanence.certificates._attack import LARGEST, Break, attack
-from remanence.certificates._certify import hash_policy, identify_environment
 from remanence.certificates._disturbed import DisturbedPolicy
+from remanence.certificates._identity import hash_policy, identify_environment
 from remanence.certificates._interval_policy import Policy
 from remanence.certificates._intervals import UndecidedError
 from remanence.certificates._lasso import Course, Lasso, find_course, find_lasso

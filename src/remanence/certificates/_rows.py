@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from remanence.certificates._certify import Horizons
+from remanence.certificates._certificate import Horizons
 from remanence.certificates._lengths import LengthSet
 
 # What the columns hold in which some values, or all, may be unknown.

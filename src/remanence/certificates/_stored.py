@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from remanence.certificates._certify import FORMAT, KIND
+from remanence.certificates._certificate import FORMAT, KIND
 from remanence.errors import StoreError
 from remanence.store import read_json
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from remanence.certificates import _failures
-from remanence.certificates._certify import Certificate, Findings
+from remanence.certificates._certificate import Certificate, Findings
 from remanence.certificates._failures import FORGETS, NAMES, STEPS_BACK, WRONG_ARM, Failure
 from remanence.dynamics import TOLERANCE
 

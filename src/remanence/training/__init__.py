@@ -5,6 +5,8 @@ from remanence.training._cache import keep_compiled_programs as keep_compiled_pr
 from remanence.training._cache import share_compiled_programs as share_compiled_programs
 from remanence.training._config import PPOConfig as PPOConfig
 from remanence.training._config import change_config as change_config
+from remanence.training._description import describe_task as describe_task
+from remanence.training._description import find_foreign as find_foreign
 from remanence.training._engines import count_cores as count_cores
 from remanence.training._limits import LARGEST_SEED as LARGEST_SEED
 from remanence.training._limits import MOST_SEEDS as MOST_SEEDS
@@ -17,8 +19,6 @@ from remanence.training._presets import get_preset as get_preset
 from remanence.training._presets import presets as presets
 from remanence.training._presets import register_preset as register_preset
 from remanence.training._run import RunDirectory as RunDirectory
-from remanence.training._run import describe_task as describe_task
-from remanence.training._run import find_foreign as find_foreign
 from remanence.training._tensorboard import TensorBoardLog as TensorBoardLog
 from remanence.training._train import Progress as Progress
 from remanence.training._train import Training as Training

@@ -7,13 +7,11 @@ checkpoint.safetensors   all of the state, curves so far included: what a resume
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
 
 from remanence import envs
@@ -21,7 +19,6 @@ from remanence.certificates import hash_policy
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import (
-    describe_process,
     find_difference,
     load_arrays,
     locate_difference,
@@ -34,64 +31,13 @@ from remanence.store import (
     write_json,
     write_table,
 )
-from remanence.training._learner import Learner, LearnerState
+from remanence.training._description import FORMAT, find_foreign, is_description
+from remanence.training._learner import LearnerState
 
-FORMAT = 1
 _DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
 
 Curves = dict[str, np.ndarray]
-
-
-def describe_run(
-    environment: envs.AbstractEnvironment,
-    params: Any,
-    learner: Learner,
-    seeds: Sequence[int],
-    batching: str,
-    labels: Mapping[str, Any],
-    command: Sequence[str] | None,
-) -> dict[str, Any]:
-    """What a run is, as JSON has it: `what` must not change when it is resumed.
-
-    `about` says what later readers want to know without our code: what grows in the task, the
-    values it was trained on, returns to compare with, names for the training and the network, and
-    what was changed of them.
-    """
-    return {
-        "format": FORMAT,
-        "what": {
-            "environment": envs.describe(environment, params),
-            "architecture": json.loads(learner.architecture.to_json()),
-            "config": learner.config.to_json(),
-            "seeds": list(seeds),
-            "batching": batching,
-            "backend": jax.default_backend(),
-        },
-        "about": {
-            "preset": labels.get("preset"),
-            "network": labels.get("network"),
-            "changes": dict(labels.get("changes", {})),
-            "parallelizable": learner.cell.linear,
-            **describe_task(environment, params),
-        },
-        **describe_process(command),
-    }
-
-
-def describe_task(environment: envs.AbstractEnvironment, params: Any) -> dict[str, Any]:
-    """What grows in a task, the values of it in `params`, and returns to compare with.
-
-    >>> from remanence import envs, training
-    >>> training.describe_task(*envs.make("lookup-tree-maze", num_mazes=(1, 3)))["trained"]
-    (1, 3)
-    """
-    growth = environment.growth
-    return {
-        "growth": None if growth is None else {"name": growth.name, "label": growth.label},
-        "trained": environment.read_growth(params),
-        "levels": environment.levels(params),
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,7 +133,7 @@ class RunDirectory:
     def read_description(self) -> dict[str, Any]:
         """The contents of run.json."""
         found = read_json(self.description_path)
-        if not _is_description(found):
+        if not is_description(found):
             raise StoreError(
                 self.description_path,
                 "this version cannot read this run",
@@ -271,7 +217,7 @@ class RunDirectory:
                 "start the run again",
             )
         run = header.get("run")
-        return arrays, run if _is_description(run) else None
+        return arrays, run if is_description(run) else None
 
     def save_curves(self, seeds: Sequence[int], curves: Curves) -> None:
         """Write the curves, an array (iterations, seeds) for each metric, as one long table.
@@ -375,44 +321,6 @@ def _hash_policy(path: Path) -> str | None:
         return hash_policy(read_agent(path)[0])
     except StoreError:
         return None
-
-
-def _is_description(found: Any) -> bool:
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        return False
-    what, versions = found.get("what"), found.get("versions")
-    kinds = {"environment": dict, "architecture": dict, "config": dict, "seeds": list}
-    return (
-        isinstance(versions, dict)
-        and isinstance(what, dict)
-        and all(isinstance(what.get(name), kind) for name, kind in kinds.items())
-    )
-
-
-def find_foreign(header: Mapping[str, Any], seed: int, what: Mapping[str, Any]) -> str | None:
-    """Why an agent with such a header is not that of a seed of a run, in words, or None.
-
-    `what` is what the run's description has under that name.
-
-    >>> from pathlib import Path
-    >>> from remanence import networks, training
-    >>> run = training.RunDirectory(Path("examples/agents/mingru"))
-    >>> _, header = networks.read_agent(run.agent_path(1))
-    >>> training.find_foreign(header, 2, run.read_description()["what"])
-    'this is the agent of seed 1, and that of seed 2 is expected here'
-    """
-    origin = header["origin"]
-    if origin.get("seed") != seed:
-        found = f"seed {origin['seed']}" if "seed" in origin else "a seed that it does not name"
-        return f"this is the agent of {found}, and that of seed {seed} is expected here"
-    told = {part: origin.get(part) for part in ("environment", "config")}
-    told["architecture"] = header["architecture"]
-    for part, found in told.items():
-        difference = locate_difference(part, found, what[part])
-        if difference:
-            place, ours, theirs = difference
-            return f"its agent is of another training: {place} is {ours!r} and should be {theirs!r}"
-    return None
 
 
 def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

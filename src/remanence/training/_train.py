@@ -18,10 +18,11 @@ from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, Architecture
 from remanence.store import hold_directory, remove_leftovers
 from remanence.training._config import PPOConfig
+from remanence.training._description import describe_run
 from remanence.training._engines import AbstractEngine, choose_batching, make_engine
 from remanence.training._learner import Learner, LearnerState
 from remanence.training._limits import check_memory, check_seeds
-from remanence.training._run import Curves, RunDirectory, describe_run
+from remanence.training._run import Curves, RunDirectory
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from remanence._numbers import check_whole
-from remanence.certificates._certify import PORTABLE_VERSION, identify_agent
+from remanence.certificates._identity import PORTABLE_VERSION, identify_agent
 from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
 from remanence.certificates.mazes._prover import Prover
 from remanence.certificates.mazes._world import check_lengths, list_tables
