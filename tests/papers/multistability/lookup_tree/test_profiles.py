@@ -26,8 +26,10 @@ def get_task(job):
     return environment.table_size, environment.index_encoding
 
 
-def test_there_are_four_sizes():
-    assert list_profiles("lookup-tree", PROFILES) == ["laptop", "letter", "paper", "smoke"]
+def test_there_are_four_sizes_and_a_study_of_options():
+    assert list_profiles("lookup-tree", PROFILES) == [
+        *("laptop", "lasting", "letter", "paper", "smoke")
+    ]
 
 
 @pytest.mark.parametrize("profile", list_profiles("lookup-tree", PROFILES))
