@@ -19,6 +19,9 @@ from remanence.study._stages import OnAgent, Stage, register_stage
 if TYPE_CHECKING:
     from remanence.study._plan import Job
 
+# A hybrid that is neither proved nor refuted soon would take minutes, of which a study has many.
+STUDY_BUDGET = BUDGET // 10
+
 
 def certify_maze_agents(
     group: AgentGroup,
@@ -63,12 +66,15 @@ def certify_maze_agents(
 
 
 def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
-    """Certify the agents that have no certificate yet: each may take long."""
+    """Certify the agents that have no certificate yet.
+
+    What stays undecided, `remanence certify` may settle with its larger budget.
+    """
     del job  # whose budget counts steps
     for number, (seed, agent) in enumerate(group.agents.items(), start=1):
         path = group.records.maze_certificate_path(seed)
         if not path.exists():
-            certify_mazes(agent, group.env).save(path)
+            certify_mazes(agent, group.env, budget=STUDY_BUDGET).save(path)
         on_agent(number, len(group.agents))
     _tabulate(group)
 
