@@ -20,6 +20,8 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     " --xla_cpu_parallel_codegen_split_count=1",
 )
+# Where in the source an operation was traced is written into every program, and no test reads it.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
@@ -71,6 +73,17 @@ def _registries_are_left_as_found():
     found = set(cells.registry), set(envs.registry)
     yield
     assert (set(cells.registry), set(envs.registry)) == found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _disks_are_not_waited_for():
+    """Tests write thousands of files, and none of them sees what a loss of power would leave.
+
+    That files are flushed, and when, tests/store sees.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which does not take what is no open file, either
+        yield
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 import json
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -222,6 +223,18 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
         store.write_whole(path, fail_midway)
     assert store.read_json(path) == {"old": 1}
     assert os.listdir(tmp_path) == ["file.json"]
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    """And its name in the directory afterwards, so that a loss of power leaves it old or new."""
+    path, flushed = tmp_path / "file.txt", []
+
+    def flush(handle):
+        flushed.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", flush)
+    store.write_text(path, "all of it")
+    assert flushed == [(False, False), (True, True)]
 
 
 def test_files_are_for_everyone_to_read(tmp_path):
