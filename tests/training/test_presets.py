@@ -5,6 +5,8 @@ from remanence import envs
 from remanence.networks import make_architecture
 from remanence.training import change_config, get_preset, train
 
+SMALL = {"num_envs": 8, "num_steps": 30, "policy_epochs": 2, "value_epochs": 2}
+
 
 @pytest.mark.parametrize(
     ("name", "cell"), [("tmaze-long", "nbrc"), ("lookup-tree", "hybrid"), ("lookup-tree", "gru")]
@@ -12,10 +14,7 @@ from remanence.training import change_config, get_preset, train
 def test_presets_train(name, cell):
     """A few iterations at a small size, with the preset's own environment and network."""
     preset = get_preset(name)
-    config = change_config(
-        preset.config,
-        {"num_envs": 8, "num_steps": 60, "num_iterations": 3, "policy_epochs": 2},
-    )
+    config = change_config(preset.config, SMALL | {"num_iterations": 2})
     training = train(
         envs.make(preset.environment, **preset.environment_options),
         make_architecture(preset.architecture, cell=cell),
@@ -31,9 +30,7 @@ def test_presets_train(name, cell):
 def test_dropout_changes_updates_and_not_acting():
     """The same first rollout with and without dropout, and then different weights."""
     preset = get_preset("lookup-tree")
-    config = change_config(
-        preset.config, {"num_envs": 8, "num_steps": 30, "num_iterations": 1, "policy_epochs": 1}
-    )
+    config = change_config(preset.config, SMALL | {"num_iterations": 1})
     env = envs.make(preset.environment)
     curves, weights = [], []
     for dropout in (0.0, 0.1):
