@@ -4,7 +4,7 @@ A fenced block of kind `console` holds commands (`$ remanence ...`), each follow
 prints. Commands of one document run in their order, in a directory that holds a copy of
 `examples`; those in a comment (`<!-- $ remanence ... -->`) run too, and show nothing.
 
-    python -m tests.documents README.md              prints the document with what they print now
+    python -m tests.documents --into DIRECTORY       writes documents with what they print now there
     python -m tests.documents --rewrite [FILE ...]   writes that into the files
 """
 
@@ -15,7 +15,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,7 +85,9 @@ def _enter_directory() -> Iterator[None]:
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("documents", nargs="*", default=DOCUMENTS)
-    parser.add_argument("--rewrite", action="store_true")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--rewrite", dest="into", action="store_const", const=ROOT)
+    where.add_argument("--into", type=Path)
     return parser.parse_args()
 
 
@@ -95,8 +96,8 @@ if __name__ == "__main__":
     for name in asked.documents:
         old = (ROOT / name).read_text(encoding="utf-8")
         new = renew(old) if list_commands(old) else old
-        if not asked.rewrite:
-            sys.stdout.write(new)
-        elif new != old:
-            (ROOT / name).write_text(new, encoding="utf-8")
-            print(f"rewritten: {name}")
+        path = asked.into / name
+        if not path.exists() or new != old:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(new, encoding="utf-8")
+            print(f"written: {path}")

@@ -15,8 +15,12 @@ from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = (*PAGES, "docs/results/tmaze/README.md")
-# Where compiled programs are kept, and which.
-KEPT_COMPILED = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+# Where compiled programs are kept, and which; and what is left out of them, which is not computed.
+KEPT_COMPILED = (
+    "JAX_COMPILATION_CACHE_DIR",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
+    "JAX_TRACEBACK_IN_LOCATIONS_LIMIT",
+)
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
 SNIPPETS = [
     pytest.param(code, id=f"{name}, {number}")
@@ -44,21 +48,32 @@ def test_what_documents_show_runs(code, tmp_path, monkeypatch):
     exec(compile(code, "a document", "exec"), {})
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTS if list_commands(TEXTS[name])])
-def test_commands_print_what_documents_say(name):
-    """`python -m tests.documents --rewrite` brings them up to date."""
+SHOWING = [name for name in DOCUMENTS if list_commands(TEXTS[name])]
+
+
+@pytest.fixture(scope="module")
+def renewed(tmp_path_factory):
+    """A directory of the documents with what their commands print now."""
     # A process of its own, as users have: tests compile with less optimization, to other bits. What
     # is compiled may be shared; JAX keeps it apart by how it was compiled.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
     environment |= {k: v for k, v in os.environ.items() if k in KEPT_COMPILED}
-    command = [sys.executable, "-m", "tests.documents", name]
-    printed = subprocess.run(
+    directory = tmp_path_factory.mktemp("documents")
+    command = [sys.executable, "-m", "tests.documents", *SHOWING, "--into", directory]
+    done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    assert printed.returncode == 0, printed.stderr
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+@pytest.mark.parametrize("name", SHOWING)
+def test_commands_print_what_documents_say(name, renewed):
+    """`python -m tests.documents --rewrite` brings them up to date."""
+    printed = (renewed / name).read_text(encoding="utf-8")
     here = (version("jaxlib"), jax.default_backend(), describe_machine()["cpu"])
     compare = str if here == MADE_ON else mask
-    assert compare(printed.stdout) == compare(TEXTS[name])
+    assert compare(printed) == compare(TEXTS[name])
 
 
 @pytest.mark.parametrize("name", PAGES)
