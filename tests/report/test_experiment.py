@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shutil
 import subprocess
 import sys
 
@@ -30,6 +31,12 @@ def whole(tmp_path_factory):
     return write_study(tmp_path_factory.mktemp("whole"))
 
 
+@pytest.fixture
+def study(whole, tmp_path):
+    """A copy that a test may change."""
+    return shutil.copytree(whole, tmp_path / "study")
+
+
 def rename(study, name):
     """Let the study be one of another experiment."""
     write_json(study / "study.json", read_json(study / "study.json") | {"name": name})
@@ -56,8 +63,7 @@ def make_experiment(tmp_path) -> Experiment:
     )
 
 
-def test_an_experiment_that_plugs_in_makes_the_page(tmp_path):
-    study = write_study(tmp_path / "study")
+def test_an_experiment_that_plugs_in_makes_the_page(study, tmp_path):
     rename(study, "mine")
     experiments.register("mine", lambda: make_experiment(tmp_path))
     try:
@@ -74,8 +80,7 @@ def test_an_experiment_that_plugs_in_makes_the_page(tmp_path):
     assert "T-maze" not in text
 
 
-def test_a_study_of_no_experiment_gets_a_page_without_claims(tmp_path):
-    study = write_study(tmp_path / "study")
+def test_a_study_of_no_experiment_gets_a_page_without_claims(study):
     rename(study, "unheard-of")
     report = write_report(study)
     text = report.path.read_text()

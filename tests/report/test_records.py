@@ -1,5 +1,7 @@
 """Reading a study's store: what is there, what is missing, what is broken."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,15 @@ from remanence.store import read_json, read_table, write_json, write_table
 from tests.report.stores import SEEDS, begin_study, write_study
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return write_study(tmp_path_factory.mktemp("whole"), presets=("tmaze-short",))
+
+
 @pytest.fixture
-def study(tmp_path):
-    return write_study(tmp_path / "study", presets=("tmaze-short",))
+def study(whole, tmp_path):
+    """A copy that a test may break."""
+    return shutil.copytree(whole, tmp_path / "study")
 
 
 def test_tables_say_which_agent_a_row_is_about(study):
