@@ -49,12 +49,12 @@ def find(value: Any, path: Path) -> Any:
     return value
 
 
-def replace(certificate: dict[str, Any], path: Path, changed: Any) -> Any:
-    """The certificate with something else at a place."""
+def replace(certificate: Any, path: Path, changed: Any) -> Any:
+    """The certificate with something else at a place; it shares with the old one what is equal."""
     if not path:
         return changed
-    whole = copy.deepcopy(certificate)
-    find(whole, path[:-1])[path[-1]] = changed
+    whole = copy.copy(certificate)
+    whole[path[0]] = replace(certificate[path[0]], path[1:], changed)
     return whole
 
 

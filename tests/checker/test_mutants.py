@@ -73,6 +73,8 @@ class Subject:
         return json.loads(json.dumps(found))
 
     def check(self, certificate: Any) -> str:
+        # A file that is written over has to be on the disk before the next; a new one has not.
+        self.path.unlink(missing_ok=True)
         self.path.write_text(json.dumps(certificate))
         try:
             report = checker.check(
