@@ -56,7 +56,7 @@ TROUBLE = Chances(fail=0.01, requeue=0.1, hold=0.005, refuse=0.1, silence=0.1)
 
 def test_the_cost_of_a_job_does_not_grow_with_their_number(tmp_path):
     costs = {}
-    for number in (1_000, 5_000):
+    for number in (2_000, 10_000):
         runner = Runner(tmp_path / str(number), TROUBLE)
         jobs = list_jobs(number)
         states: list[str] = []
@@ -66,7 +66,7 @@ def test_the_cost_of_a_job_does_not_grow_with_their_number(tmp_path):
         assert not runner.queue.queued
         assert not Ledger(runner.directory.cluster_path).list_submissions(), "files are left"
         costs[number] = calls / number
-    assert costs[5_000] < 1.2 * costs[1_000]
+    assert costs[10_000] < 1.2 * costs[2_000]
 
 
 def test_a_job_that_always_fails_is_given_up_and_the_others_are_done(tmp_path):
