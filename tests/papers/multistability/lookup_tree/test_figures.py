@@ -65,8 +65,10 @@ def test_levels_and_numbers_of_models_are_told():
     drawn = draw("parallelizable")
     (legend,) = drawn.legends
     assert [it.get_text() for it in legend.get_texts()] == [f"{NAMES[it]} (3)" for it in LINEAR]
-    heights = [line.get_ydata()[0] for line in drawn.axes[0].lines[:2]]
-    assert heights == [4.0, 1.95]
+    heights = [line.get_ydata()[0] for line in drawn.axes[0].lines[:4]]
+    np.testing.assert_allclose(heights, [4.0, 1.95, 4 - 4.1 / 6, 4 - 4.1 / 12])
+    told = [text.get_text() for text in drawn.axes[-1].texts]
+    assert told == ["optimal", "coin flip", "1 entry", "2 entries"]
 
 
 def test_right_decisions_are_lines_with_bands():

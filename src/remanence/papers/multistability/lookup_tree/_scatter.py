@@ -35,22 +35,32 @@ def draw_scatter(table: str, tables: Tables) -> Figure:
     scores = tables[table]
     models = assign_looks(scores["model"].tolist(), MODELS)
     numbers = np.unique(scores["num_mazes"]).tolist()
+    levels = LEVELS | _name_entries(tables["entries"])
     with mpl.rc_context(STYLE):
         figure = make_figure(7.4, 2.7)
         panels = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
         for axes, number in zip(panels, numbers, strict=True):
-            _draw_panel(axes, select_rows(scores, num_mazes=number), models)
+            _draw_panel(axes, select_rows(scores, num_mazes=number), models, levels)
             axes.set_title(f"{number:,} mazes", fontsize=9)
             axes.set(xlabel="VAA")
         panels[0].set(ylabel="return", xlim=(-0.05, 1.05), ylim=(LOWEST, HIGHEST))
-        _name_levels(panels[-1])
+        _name_levels(panels[-1], levels)
         _explain(figure, scores, models)
     return figure
 
 
-def _draw_panel(axes: Axes, scores: Columns, models: dict[str, Look]) -> None:
-    for level in LEVELS.values():
-        axes.axhline(level, color=GREY, linewidth=0.8, linestyle="--", zorder=0)
+def _name_entries(entries: Columns) -> dict[str, float]:
+    """What some entries of the table are good for; with none it is a coin flip."""
+    pairs = list(zip(entries["num_entries"].tolist(), entries["return"].tolist(), strict=True))
+    return {"1 entry" if n == 1 else f"{n} entries": level for n, level in pairs[1:-1]}
+
+
+def _draw_panel(
+    axes: Axes, scores: Columns, models: dict[str, Look], levels: dict[str, float]
+) -> None:
+    for name, level in levels.items():
+        line = "--" if name in LEVELS else ":"
+        axes.axhline(level, color=GREY, linewidth=0.8, linestyle=line, zorder=0)
     inside = scores["return"] >= LOWEST
     for model, look in models.items():
         mine = scores["model"] == model
@@ -76,8 +86,8 @@ def _draw_edge(axes: Axes, scores: Columns, look: Look) -> None:
         axes.plot(scores["vaa"], edge, color=look.colour, label=name, **shape, **MARK)
 
 
-def _name_levels(axes: Axes) -> None:
-    for name, level in LEVELS.items():
+def _name_levels(axes: Axes, levels: dict[str, float]) -> None:
+    for name, level in levels.items():
         place = {"xytext": (3, -2), "textcoords": "offset points"}
         axes.annotate(
             name, (1, level), xycoords=("axes fraction", "data"), fontsize=7, color=GREY, **place
