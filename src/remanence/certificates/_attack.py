@@ -9,7 +9,8 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -27,6 +28,8 @@ ENDS = (1, 2, 4, 8, 16, 32, 64, 128)  # at which of them it is to go wrong
 NUM_CLIMBS = 16
 NUM_HALVINGS = 10
 LARGEST = 8.0
+
+Found = TypeVar("Found")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,16 +49,21 @@ class Break:
 def attack(agent: Agent, previous_action: bool, largest: float = LARGEST) -> Break | None:
     """The smallest disturbance that was found to break an agent; None if none was, up to a size."""
     portable = agent.make_portable()
-    found = _attempt(agent.policy, portable, previous_action, 0.0)
+    return narrow(lambda size: _attempt(agent.policy, portable, previous_action, size), largest)
+
+
+def narrow(attempt: Callable[[float], Found | None], largest: float) -> Found | None:
+    """What an attempt finds at the smallest size at which it finds something, of some sizes."""
+    found = attempt(0.0)
     if found is not None:
         return found
     low, high = 0.0, largest
-    found = _attempt(agent.policy, portable, previous_action, high)
-    for _ in range(NUM_HALVINGS if found else 0):
+    found = attempt(high)
+    for _ in range(NUM_HALVINGS if found is not None else 0):
         # In logarithms, once a size is known from which on nothing is found.
         middle = math.sqrt(low * high) if low else high / 4
-        better = _attempt(agent.policy, portable, previous_action, middle)
-        low, high, found = (low, middle, better) if better else (middle, high, found)
+        better = attempt(middle)
+        low, high, found = (middle, high, found) if better is None else (low, middle, better)
     return found
 
 
@@ -135,7 +143,7 @@ def _replay(
     portable: PortablePolicy, cue: int, true: np.ndarray, offsets: np.ndarray, radius: float
 ) -> Break | None:
     """Step through disturbed observations (attacks, steps, size): the first harm that is done."""
-    seen = [_disturb(kind, offsets, radius, portable.dtype) for kind in true]
+    seen = [disturb(kind[None], offsets, radius, portable.dtype) for kind in true]
     state = np.tile(portable.initial_state(), (len(offsets), 1))
     for time in range(NUM_STEPS):
         if time:
@@ -152,8 +160,8 @@ def _replay(
     return None
 
 
-def _disturb(true: np.ndarray, offsets: np.ndarray, radius: float, dtype: Any) -> np.ndarray:
+def disturb(true: np.ndarray, offsets: np.ndarray, radius: float, dtype: Any) -> np.ndarray:
     """Disturbed observations in the program's precision, rounded towards the true ones."""
-    seen = (true.astype(np.float64)[None] + offsets).astype(dtype)
+    seen = (true.astype(np.float64) + offsets).astype(dtype)
     beyond = np.abs(seen.astype(np.float64) - true) > radius
-    return np.where(beyond, np.nextafter(seen, true[None].astype(dtype)), seen)
+    return np.where(beyond, np.nextafter(seen, true.astype(dtype)), seen)

@@ -22,6 +22,7 @@ PARTS = {
     "agent": "The agent",
     "broken": "The portable program, with disturbed observations",
     "radius": "The network, however observations are disturbed and numbers are rounded",
+    "survives": "The portable program, however observations are disturbed",
     "contraction": "The network, however numbers are rounded (proof by contraction)",
     "portable": "The portable program: the same bits on every machine",
     "compiled": "The compiled program",

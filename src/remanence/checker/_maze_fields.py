@@ -37,7 +37,7 @@ def _run(value: Any, name: str) -> list[Any]:
     return [choice(*ACTIONS)(action, name), whole(1, MOST_PORTABLE)(count, name)]
 
 
-def _visit(value: Any, name: str) -> dict[str, Any]:
+def visit(value: Any, name: str) -> dict[str, Any]:
     """A maze, and what is done in it."""
     found = read_object(
         value,
@@ -59,9 +59,9 @@ def _refutation(value: Any, name: str) -> dict[str, Any]:
         name,
         kind=choice(WRONG_ARM, STALL),
         earliest=choice(True, False),
-        mazes=several(_visit, 1, MOST_MAZES),
+        mazes=several(visit, 1, MOST_MAZES),
     )
-    steps = sum(count for visit in found["mazes"] for _, count in visit["actions"])
+    steps = sum(count for it in found["mazes"] for _, count in it["actions"])
     demand(steps <= MOST_PORTABLE, f"{name} takes {steps:,} steps, more than are followed")
     return found
 

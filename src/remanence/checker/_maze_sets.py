@@ -16,7 +16,7 @@ import numpy as np
 
 from ._maze_fields import GREEDY
 from ._mazes import DOWN, LEFT, RIGHT, UP, Mazes, Spot, TooManyError, at_junction, go
-from ._program import add_up, read_decay, rectify
+from ._program import Program, add_up, read_decay, rectify
 
 MOST_SETS = 200_000
 WIDEST = 2.0**40
@@ -48,39 +48,61 @@ class Sets:
         begins = [*mazes.enter(first=True), *mazes.enter(first=False)]
         inside = [Spot(*it[:2], place) for it in begins for place in range(it.length)]
         self.marks = set(map(mazes.observe, begins)) - set(map(mazes.observe, inside))
+        self.half = self.count_held()
+        self.held: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+
+    def count_held(self) -> int:
+        """How many units come first that hold what they were set to."""
         shape = self.program.shape
         if shape["cell"] not in ("mingru", "hybrid") or shape["num_layers"] != 1:
             raise NotProvedError("nothing is proved by sets about this cell")
-        self.half = shape["state_size"] // 2 if shape["cell"] == "hybrid" else 0
-        self.held: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+        return shape["state_size"] // 2 if shape["cell"] == "hybrid" else 0
 
-    def read_gates(self, spot: Spot) -> tuple[np.ndarray, np.ndarray]:
-        """z and (1 - z) n, after what is seen."""
-        seen = self.mazes.look(spot)[1]
-        z, n = seen[1] if self.half else seen
-        z = read_decay(self.program.layers[0], z)
-        if not np.all(z >= 0):
-            raise NotProvedError("a gate may be below 0")
-        return z, (z.dtype.type(1) - z) * n
+    def gather(self, spots: Sequence[Spot]) -> tuple[np.ndarray, ...]:
+        """z and (1 - z) n, after what is seen in each place, (places, moving) each."""
+        found = []
+        for spot in spots:
+            seen = self.mazes.look(spot)[1]
+            z, n = seen[1] if self.half else seen
+            z = read_decay(self.program.layers[0], z)
+            if not np.all(z >= 0):
+                raise NotProvedError("a gate may be below 0")
+            found.append((z, (z.dtype.type(1) - z) * n))
+        return tuple(np.array(it) for it in zip(*found, strict=True))
+
+    def move(
+        self, gates: tuple[np.ndarray, ...], rows: Any, low: np.ndarray, high: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of boxes after what is seen in some of the places that were gathered."""
+        decay, drift = (it[rows] for it in gates)
+        return decay * low + drift, decay * high + drift
 
     def open(self) -> list[Node]:
         """The nodes of first mazes."""
-        start = Node(Spot(0, 1, 0), self.program.start[: self.half].tobytes(), ())
+        start = Node(Spot(0, 1, 0), self.begin(), ())
         return [self.see(start, spot) for spot in self.mazes.enter(first=True)]
+
+    def begin(self) -> bytes:
+        """What is held before an episode."""
+        return self.program.start[: self.half].tobytes()
 
     def see(self, node: Node, spot: Spot) -> Node:
         """The node at a place, coming from another one."""
         seen = self.mazes.observe(spot)
         if (node.held, seen) not in self.held:
-            state = np.zeros_like(self.program.start)
-            state[: self.half] = np.frombuffer(node.held, self.program.dtype)
-            state = self.program.update(self.mazes.look(spot), state)
-            self.held[node.held, seen] = state[: self.half].tobytes()
+            self.held[node.held, seen] = self.hold(node.held, spot)
         return Node(spot, self.held[node.held, seen], self.cut((*node.word, seen)))
+
+    def hold(self, held: bytes, spot: Spot) -> bytes:
+        """What is held after what is seen."""
+        state = np.zeros_like(self.program.start)
+        state[: self.half] = np.frombuffer(held, self.program.dtype)
+        state = self.program.update(self.mazes.look(spot), state)
+        return state[: self.half].tobytes()
 
     def cut(self, word: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         """What is known of the last observations, from what was known before and the last one."""
-        word = word[-self.history :]
+        word = word[-self.history :] if self.history else ()
         for place in range(len(word) - 1, self.reach, -1):
             if word[place] in self.marks:
                 return word[place - self.reach :]
@@ -89,18 +111,29 @@ class Sets:
     def bound(self, node: Node, low: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
         """Bounds on what the output layer sees."""
         held = np.frombuffer(node.held, self.program.dtype)
-        ends, look = [np.append(held, low), np.append(held, high)], self.mazes.look(node.spot)
-        if self.program.shape["skip"]:
-            ends = [rectify(look[0] + end) for end in ends]
-        for number in range(len(self.program.shape["head"])):
-            weight, bias = (
-                self.program.weights[f"head.{number}.{kind}"] for kind in ("weight", "bias")
-            )
-            ends = [rectify(it) for it in _apply_between(weight, bias, *ends)]
-        return ends
+        features = self.mazes.look(node.spot)[0]
+        ends = [np.append(held, low), np.append(held, high)]
+        return bound_outputs(self.program, [features, features], ends)
 
 
-def _apply_between(
+def bound_outputs(
+    program: Program, features: list[np.ndarray], ends: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Bounds on what the output layer sees, from bounds on features and on states."""
+    if program.shape["skip"]:
+        ends = [rectify(one + other) for one, other in zip(features, ends, strict=True)]
+    return apply_dense_between(program, "head", ends)
+
+
+def apply_dense_between(program: Program, part: str, ends: list[np.ndarray]) -> list[np.ndarray]:
+    """Bounds on what the encoder or the head makes of all that is between two vectors."""
+    for number in range(len(program.shape[part])):
+        weight, bias = (program.weights[f"{part}.{number}.{kind}"] for kind in ("weight", "bias"))
+        ends = [rectify(it) for it in apply_between(weight, bias, *ends)]
+    return ends
+
+
+def apply_between(
     weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The least and the greatest of W x + b; each product is rounded, and so is each sum."""
@@ -158,26 +191,23 @@ class Graph:
 
     def enclose(self, num_rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the boxes of all nodes, mapped so often."""
-        gates = [self.sets.read_gates(node.spot) for node in self.nodes]
-        decay, drift = (np.array(it) for it in zip(*gates, strict=True))
-        reach = _find_reach(decay, drift)
+        sets, observe = self.sets, self.sets.mazes.observe
+        gates = sets.gather([node.spot for node in self.nodes])
         # Where all that is seen leads to, wherever one is, is where the boxes begin.
-        observe = self.sets.mazes.observe
         kinds = list({observe(node.spot): number for node, number in self.nodes.items()}.values())
-        low, high = np.full_like(drift[0], -reach), np.full_like(drift[0], reach)
-        for _ in range(ROUNDS_BEFORE):
-            low = np.minimum((decay[kinds] * low + drift[kinds]).min(0), 0)
-            high = np.maximum((decay[kinds] * high + drift[kinds]).max(0), 0)
+        low, high = _find_invariant(sets, gates, kinds)
+        lows, highs = np.tile(low, (len(self.nodes), 1)), np.tile(high, (len(self.nodes), 1))
         openings = slice(self.num_openings)
-        lows, highs = np.tile(low, (len(decay), 1)), np.tile(high, (len(decay), 1))
-        # A first memory is all zeros; what is added to z 0 is left.
-        lows[openings] = highs[openings] = decay[openings] * 0 + drift[openings]
+        nothing = np.zeros_like(lows[openings])
+        lows[openings], highs[openings] = sets.move(gates, openings, nothing, nothing)
         edges = np.array(sorted({(b, a) for a, b in (*self.within, *self.between)}))
         targets, starts = np.unique(edges[:, 0], return_index=True)
         for _ in range(num_rounds):
-            for ends, join in ((lows, np.minimum), (highs, np.maximum)):
-                hull = join.reduceat(ends[edges[:, 1]], starts)
-                ends[targets] = decay[targets] * hull + drift[targets]
+            hull = (
+                join.reduceat(ends[edges[:, 1]], starts)
+                for ends, join in ((lows, np.minimum), (highs, np.maximum))
+            )
+            lows[targets], highs[targets] = sets.move(gates, targets, *hull)
         return lows, highs
 
     def is_endless(self) -> bool:
@@ -191,15 +221,22 @@ class Graph:
             going = left
 
 
-def _find_reach(decay: np.ndarray, drift: np.ndarray) -> float:
-    """A number so large that nothing leads from within it, either way, to beyond it."""
-    reach = 1.0
-    while reach <= WIDEST:
-        end = np.full_like(drift, reach)
-        if np.all(decay * end + drift <= end) and np.all(decay * -end + drift >= -end):
-            return reach
+def _find_invariant(
+    sets: Sets, gates: tuple[np.ndarray, ...], kinds: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of a box with 0 in it that nothing leads out of, and then of its images."""
+    zeros, reach = np.zeros_like(gates[0][kinds]), 1.0
+    while True:
+        low, high = sets.move(gates, kinds, zeros - reach, zeros + reach)
+        if np.all(low >= -reach) and np.all(high <= reach):
+            break
         reach *= 2
-    raise NotProvedError("no set was found that every observation keeps")
+        if reach > WIDEST:
+            raise NotProvedError("no set was found that every observation keeps")
+    for _ in range(ROUNDS_BEFORE):
+        low, high = np.minimum(low.min(0), 0), np.maximum(high.max(0), 0)
+        low, high = sets.move(gates, kinds, low[None] + zeros, high[None] + zeros)
+    return np.minimum(low.min(0), 0), np.maximum(high.max(0), 0)
 
 
 def prove(mazes: Mazes, walk: str, history: int, reach: int, num_rounds: int) -> float:
@@ -208,18 +245,22 @@ def prove(mazes: Mazes, walk: str, history: int, reach: int, num_rounds: int) ->
     Of a greedy agent, nothing is said of margins: it never takes the wrong arm, and never walks for
     ever. It is followed wherever the boxes let it go, and again where smaller ones do.
     """
-    sets = Sets(mazes, history, reach)
+    return prove_by(Sets(mazes, history, reach), walk, num_rounds + history)
+
+
+def prove_by(sets: Sets, walk: str, num_rounds: int) -> float:
+    """The same by given sets."""
     if walk != GREEDY:
-        return _measure(sets, Graph(sets, walk, {}), num_rounds + history)
+        return _measure(sets, Graph(sets, walk, {}), num_rounds)
     possible: dict[Node, list[int]] = {}
     while True:
         graph = Graph(sets, walk, possible)
         before = {node: graph.choose(node) for node in graph.nodes}
-        possible = dict(_exclude(sets, graph, num_rounds + history))
+        possible = dict(_exclude(sets, graph, num_rounds))
         if possible == before:
             break
     for node, actions in possible.items():
-        if at_junction(node.spot) and UP + DOWN - mazes.find_right_arm(node.spot) in actions:
+        if at_junction(node.spot) and UP + DOWN - sets.mazes.find_right_arm(node.spot) in actions:
             raise NotProvedError("the wrong arm may be taken")
     if graph.is_endless():
         raise NotProvedError("the agent may walk in a maze for ever")

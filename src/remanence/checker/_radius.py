@@ -40,6 +40,9 @@ from ._kernel import (
     measure,
     span,
 )
+from ._maze_check import count_inputs
+from ._maze_radius import KIND as MAZES
+from ._maze_radius import check_maze_radius, radius, read_maze_radius
 from ._program import Program, project
 from ._statements import NOT_REPRODUCED, VERIFIED, Report, Statement
 from ._statements import judge as judge_statement
@@ -50,13 +53,6 @@ MOST_STEPS, MOST_OBSERVATIONS, MOST_WORK = 5_000, 10_000, 10**10
 MOST_SEGMENTS = 5  # for each component of the state
 TINY = 1e-30  # what a comparison of programs may take for 0
 LARGEST_STATE = LARGEST_SIZE * MOST_LAYERS
-
-
-def radius(value: Any, name: str) -> float:
-    """A number of 0 or more."""
-    found = number(value, name)
-    demand(0 <= found <= 1e6, f"{name} should be from 0 to 1e6, not {found:g}")
-    return found
 
 
 def vector(value: Any, name: str) -> list[float]:
@@ -99,23 +95,12 @@ def broken(value: Any, name: str) -> dict[str, Any]:
 def is_radius(path: str | Path) -> bool:
     """Whether a file says that it is about radii."""
     found = parse_json(read_bytes(path, LARGEST_FILE), str(path))
-    return isinstance(found, dict) and found.get("kind") == KIND
+    return isinstance(found, dict) and found.get("kind") in (KIND, MAZES)
 
 
 def check_radius(path: str | Path, agent_path: str | Path) -> Report:
     """Check every statement; raises `CertificateError` for what cannot be read."""
-    found = read_object(
-        parse_json(read_bytes(path, LARGEST_FILE), str(path)),
-        "radius",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=environment,
-        certified=optional(certified),
-        broken=optional(broken),
-    )
-    claims = found["certified"], found["broken"]
-    demand(any(claim is not None for claim in claims), "this file claims nothing")
+    found = _read(parse_json(read_bytes(path, LARGEST_FILE), str(path)))
     arrays, architecture = read_agent(agent_path)
     check_arithmetic()
     with np.errstate(all="ignore"):
@@ -130,12 +115,34 @@ def check_radius(path: str | Path, agent_path: str | Path) -> Report:
     )
 
 
+def _read(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict) and given.get("kind") == MAZES:
+        return read_maze_radius(given)
+    found = read_object(
+        given,
+        "radius",
+        kind=choice(KIND),
+        format=choice(FORMAT),
+        agent=agent,
+        environment=environment,
+        certified=optional(certified),
+        broken=optional(broken),
+    )
+    claims = found["certified"], found["broken"]
+    demand(any(claim is not None for claim in claims), "this file claims nothing")
+    return found
+
+
 def _check(
     found: Mapping[str, Any], arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]
 ) -> Iterator[Statement]:
     identity = tuple(judge_agent(found["agent"], arrays, architecture))
     yield from identity
     if any(statement.status != VERIFIED for statement in identity):
+        return
+    if found["kind"] == MAZES:
+        shape = {**architecture, "inputs": count_inputs(found["environment"])}
+        yield from check_maze_radius(found, take_policy(arrays, shape), shape)
         return
     shape = {**architecture, "previous_action": found["environment"]["previous_action"]}
     weights = take_policy(arrays, shape)

@@ -41,6 +41,9 @@ class Certify(Command):
     mazes, whether a greedy agent is right in all of them, and whether its memory is, led straight
     ahead or however it walks. What is refuted comes with the mazes in which it fails.
 
+    With --radius, writes RUN/radii/seed-N.json and RUN/radii.parquet: how far every number of every
+    observation may be off, each step anew, without any harm, and at which size some was done.
+
     `remanence check` verifies certificates from the agent's weights, by a checker that shares no
     code with what made them.
 
@@ -62,6 +65,9 @@ class Certify(Command):
     """Instead, what agents that sample come to in corridors without end: sampled_limits.parquet."""
     radius: bool = False
     """Instead, how much disturbance of observations they survive for ever: RUN/radii."""
+    walk: Annotated[str | None, OPTIONAL] = None
+    """With --radius, of mazes in a row: any, straight or greedy; if not given, the first of them
+    for which the most tables are certified."""
     json: bool = False
     """Print one JSON object instead of words."""
 
@@ -71,13 +77,16 @@ class Certify(Command):
         if self.sampled:
             tell_limits(group, console, self.json)
             return
-        if self.radius:
-            tell_radii(group, console, self.json)
-            return
         in_a_row = can_certify_mazes(group.env[0])
         if self.lengths is not None and not in_a_row:
             remedy = "leave it out: on the T-maze a certificate speaks of every length"
             raise InvalidOptionError("lengths", self.lengths, remedy)
+        if self.walk is not None and not (self.radius and in_a_row):
+            remedy = "leave it out: it is for radii of agents in rows of mazes"
+            raise InvalidOptionError("walk", self.walk, remedy)
+        if self.radius:
+            tell_radii(group, console, self.json, walk=self.walk, lengths=self._read_lengths())
+            return
         certificates = self._certify_mazes(group) if in_a_row else self._certify(group)
         folder = "maze-certificates" if in_a_row else "certificates"
         out = self.out or group.records.path / folder
@@ -100,11 +109,13 @@ class Certify(Command):
 
     def _certify_mazes(self, group: AgentGroup) -> dict[int, Any]:
         budget = MAZES_BUDGET if self.budget is None else self.budget
-        lengths = None if self.lengths is None else parse_numbers("lengths", self.lengths, 1)
         with show_count("certifying, table by table") as show:
             return certify_maze_agents(
-                group, lengths=lengths, budget=budget, out=self.out, on_agent=show
+                group, lengths=self._read_lengths(), budget=budget, out=self.out, on_agent=show
             )
+
+    def _read_lengths(self) -> list[int] | None:
+        return None if self.lengths is None else parse_numbers("lengths", self.lengths, 1)
 
 
 def _tell(console: Console, seed: int, certificate: Certificate) -> None:

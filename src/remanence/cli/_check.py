@@ -15,6 +15,7 @@ from remanence.cli._command import Command
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent
 
+FOLDERS = ("certificates", "maze-certificates", "radii")
 WORST_FIRST = (1, 2, 3)  # refuted, cannot be read, not verified
 
 
@@ -61,7 +62,7 @@ class Check(Command):
         """Each certificate with the weights that it is about."""
         if not self.certificate.is_dir():
             return [(self.certificate, self.agent or _find_agent(self.certificate))]
-        folders = (self.certificate / name for name in ("certificates", "maze-certificates"))
+        folders = (self.certificate / name for name in FOLDERS)
         found = sorted(file for folder in folders for file in folder.glob("seed-*.json"))
         if not found:
             remedy = "make some with `remanence certify`"

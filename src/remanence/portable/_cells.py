@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from remanence.portable._arithmetic import apply_affine, blend, multiply, sigmoid, tanh
+from remanence.portable._arithmetic import (
+    apply_affine,
+    apply_affine_between,
+    blend,
+    multiply,
+    sigmoid,
+    tanh,
+)
 
 # A weight by its name within the cell; a second argument stands for one that is not there.
 Take = Callable[..., Any]
@@ -41,6 +48,13 @@ class _GatedCell(AbstractPortableCell):
     def project(self, x: np.ndarray) -> list[np.ndarray]:
         gates = zip(self.weight, self.bias, strict=True)
         return [apply_affine(weight, bias, x) for weight, bias in gates]
+
+    def bound_gates(
+        self, lower: np.ndarray, upper: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Bounds on what each gate sees of all inputs between two, before any σ."""
+        gates = zip(self.weight, self.bias, strict=True)
+        return [apply_affine_between(weight, bias, lower, upper) for weight, bias in gates]
 
 
 class _GRU(_GatedCell):

@@ -53,6 +53,11 @@ class PortablePolicy:
     [-0.75, 0.75]
     >>> policy.bound(prepared, np.array([-1.0]), np.array([2.0]))
     (array([-1.]), array([2.]))
+    >>> features = policy.bound_features(np.array([-1.0]), np.array([1.0]))
+    >>> policy.bound_between(features, np.array([-1.0]), np.array([2.0]))
+    (array([-1.]), array([2.]))
+    >>> policy.cell.bound_gates(*features)[1]
+    (array([-1.]), array([1.]))
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]):
@@ -139,12 +144,21 @@ class PortablePolicy:
         Every operation keeps order when it rounds, so that the program itself, at the right ends,
         bounds what it does in between; nothing has to be added for rounding.
         """
+        features = prepared[0]
+        return self.bound_between((features, features), lower, upper)
+
+    def bound_features(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on the features (..., features) of all observations between two."""
+        return _bound_dense(self.encoder, lower, upper)
+
+    def bound_between(
+        self, features: tuple[np.ndarray, np.ndarray], lower: np.ndarray, upper: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `bound`, for all features between two as well."""
         lower, upper = self.cell.read(lower), self.cell.read(upper)
         if self.skip:
-            lower, upper = relu(prepared[0] + lower), relu(prepared[0] + upper)
-        for weight, bias in self.head:
-            lower, upper = map(relu, apply_affine_between(weight, bias, lower, upper))
-        return lower, upper
+            lower, upper = relu(features[0] + lower), relu(features[1] + upper)
+        return _bound_dense(self.head, lower, upper)
 
     def _take(self, name: str, *instead: None) -> Any:
         return self._arrays.get(name, *instead) if instead else self._arrays[name]
@@ -158,3 +172,11 @@ def _apply_dense(layers: list[tuple[np.ndarray, np.ndarray]], hidden: np.ndarray
     for weight, bias in layers:
         hidden = relu(apply_affine(weight, bias, hidden))
     return hidden
+
+
+def _bound_dense(
+    layers: list[tuple[np.ndarray, np.ndarray]], lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    for weight, bias in layers:
+        lower, upper = map(relu, apply_affine_between(weight, bias, lower, upper))
+    return lower, upper

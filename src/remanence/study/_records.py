@@ -59,6 +59,8 @@ class AgentRecords:
     ('run/stability.parquet', 'run/certificates/seed-1.json')
     >>> records.maze_certificate_path(1).as_posix()
     'run/maze-certificates/seed-1.json'
+    >>> records.radius_path(1).as_posix()
+    'run/radii/seed-1.json'
     """
 
     path: Path
@@ -79,6 +81,10 @@ class AgentRecords:
     def maze_certificate_path(self, seed: int) -> Path:
         """The certificate of one agent for every sequence of mazes."""
         return self.path / "maze-certificates" / f"seed-{seed}.json"
+
+    def radius_path(self, seed: int) -> Path:
+        """What one agent survives of disturbances, with the evidence."""
+        return self.path / "radii" / f"seed-{seed}.json"
 
     def _list_folders(self) -> list[Path]:
         """Where certificates are, and where an earlier version left them."""

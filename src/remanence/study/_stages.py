@@ -4,7 +4,7 @@ Every stage reads agents, and writes what it finds out as tables of their run.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,12 @@ from remanence.certificates import (
     find_limits,
     find_radius,
     make_radius_row,
+)
+from remanence.certificates.mazes import (
+    MazeRadius,
+    can_certify_mazes,
+    find_maze_radius,
+    make_maze_radius_rows,
 )
 from remanence.dynamics import list_cycle
 from remanence.envs import AbstractEnvironment
@@ -231,8 +237,17 @@ def find_agent_limits(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict
     return found
 
 
-def find_agent_radii(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, Radius]:
+def find_agent_radii(
+    group: AgentGroup,
+    *,
+    walk: str | None = None,
+    lengths: Sequence[int] | None = None,
+    on_agent: OnAgent = _ignore,
+) -> dict[int, Radius] | dict[int, MazeRadius]:
     """How much disturbance agents survive for ever; writes evidence for each, and a table.
+
+    Of agents in rows of mazes, a way of walking and lengths of mazes may be chosen, and `on_agent`
+    is told how many tables of all agents are done.
 
     >>> from pathlib import Path
     >>> from remanence import study, training
@@ -242,14 +257,30 @@ def find_agent_radii(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[
     >>> group.records.read("radii")["radius_broken"].tolist()
     [0.0]
     """
-    found = {}
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
-        found[seed] = find_radius(agent, group.env)
-        found[seed].save(group.records.path / "radii" / f"seed-{seed}.json")
-        on_agent(number, len(group.agents))
-    rows = [{"seed": seed, **make_radius_row(it.to_json())} for seed, it in found.items()]
+    found, rows = {}, []
+    in_a_row = can_certify_mazes(group.env[0])
+    for number, (seed, agent) in enumerate(group.agents.items()):
+
+        def on_table(done: int, total: int, number: int = number) -> None:
+            on_agent(number * total + done, len(group.agents) * total)
+
+        if in_a_row:
+            found[seed] = find_maze_radius(
+                agent, group.env, walk=walk, lengths=lengths, on_table=on_table
+            )
+            made = make_maze_radius_rows(found[seed].to_json())
+        else:
+            found[seed] = find_radius(agent, group.env)
+            made = [make_radius_row(found[seed].to_json())]
+            on_table(1, 1)
+        found[seed].save(group.records.radius_path(seed))
+        rows += [{"seed": seed, **row} for row in made]
     group.records.update("radii", collect_rows(rows), group.weights)
     return found
+
+
+def _can_find_radii(environment: AbstractEnvironment) -> bool:
+    return can_certify(environment) or can_certify_mazes(environment)
 
 
 def _has_cues(environment: AbstractEnvironment) -> bool:
@@ -301,7 +332,7 @@ register_stage(
         "finding radii",
         ("radii",),
         lambda group, job, on_agent: find_agent_radii(group, on_agent=on_agent),
-        supports=can_certify,
+        supports=_can_find_radii,
     ),
 )
 register_stage(

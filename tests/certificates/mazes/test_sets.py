@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from remanence.certificates.mazes import WALKS, list_tables
-from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._enclosing import bound
+from remanence.certificates.mazes._looks import ExactLooks, UndecidedError
 from remanence.certificates.mazes._sets import Enclosure
 from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
 
@@ -35,7 +35,7 @@ def test_no_walk_leaves_the_boxes(cell: str, walk: str):
     enclosure = bound(case, prover.make_boxes(3, 1))
     assert enclosure is not None
     search, world = enclosure.search, case.world
-    moving = ~enclosure.boxes.switches
+    moving = ~enclosure.boxes.looks.switches
     rng = np.random.default_rng(0)
     for _ in range(20):
         place = int(rng.choice(world.openings))
@@ -85,5 +85,5 @@ def test_a_longer_history_tells_more_boxes_apart():
 def test_gates_below_zero_are_refused():
     prover = make_prover(make_random("mingru", 1))
     (features, (z, n)), *rest = prover.memories.prepared
-    with pytest.raises(Exception, match="no set of memories"):
-        Boxes(prover.policy, [(features, [-z, n]), *rest], np.zeros(4, bool), frozenset(), 1, 1)
+    with pytest.raises(UndecidedError, match="below 0"):
+        ExactLooks(prover.policy, [(features, [-z, n]), *rest], np.zeros(4, bool))

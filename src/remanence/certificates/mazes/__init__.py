@@ -1,11 +1,17 @@
 """What holds for every sequence of mazes, however many: of LookupTreeMaze's agents."""
 
+from remanence.certificates.mazes._breaking import MazeBreak as MazeBreak
 from remanence.certificates.mazes._certify import BUDGET as BUDGET
 from remanence.certificates.mazes._certify import MazeCertificate as MazeCertificate
 from remanence.certificates.mazes._certify import can_certify_mazes as can_certify_mazes
 from remanence.certificates.mazes._certify import certify_mazes as certify_mazes
 from remanence.certificates.mazes._finding import VERDICTS as VERDICTS
 from remanence.certificates.mazes._finding import Finding as Finding
+from remanence.certificates.mazes._radius import MazeRadius as MazeRadius
+from remanence.certificates.mazes._radius import TableRadius as TableRadius
+from remanence.certificates.mazes._radius import can_survive as can_survive
+from remanence.certificates.mazes._radius import find_maze_radius as find_maze_radius
+from remanence.certificates.mazes._radius import make_maze_radius_rows as make_maze_radius_rows
 from remanence.certificates.mazes._rows import ROW_KINDS as ROW_KINDS
 from remanence.certificates.mazes._rows import make_maze_rows as make_maze_rows
 from remanence.certificates.mazes._rows import read_maze_certificate as read_maze_certificate

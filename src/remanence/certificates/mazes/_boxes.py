@@ -1,15 +1,8 @@
-"""Boxes around memories, of cells whose units keep to themselves: minGRU, and half of a hybrid.
-
-A minGRU's unit becomes z h + (1 - z) n with a z and an n that depend on the observation alone. That
-rises with h, also when it is rounded, so the ends of a box are mapped to the ends of its image by
-the portable program itself, and nothing is lost but how units hang together.
-"""
-
-from collections.abc import Sequence
-from typing import Any
+"""Boxes around memories, told apart by what switches in them and by what was seen last."""
 
 import numpy as np
 
+from remanence.certificates.mazes._looks import AbstractLooks, Ends, UndecidedError
 from remanence.certificates.mazes._search import AbstractMemory
 from remanence.portable import PortablePolicy
 
@@ -18,55 +11,36 @@ ROUNDS = 200
 ROWS = 256  # that are compared at once
 
 
-class UndecidedError(Exception):
-    """The arithmetic here cannot tell; nothing is proved, and nothing refuted."""
-
-
 class Boxes(AbstractMemory):
-    """Memories by what switches in them, exactly, and by the last few observations.
+    """Memories by what switches in them, and by the last few observations.
 
-    What does not switch moves. The last `history` observations are told apart, of which at most
-    `reach` are from before the last one of `marks`, which is what is seen when a maze begins.
-    `lower[number]` and `upper[number]` bound what moves in a memory, (moving,) each, however it
-    came about.
+    What switches is known, or may be one of several values: its ends are. What does not switch
+    moves. The last `history` observations are told apart, of which at most `reach` are from before
+    the last one of `marks`, which is what is seen when a maze begins. `lower[number]` and
+    `upper[number]` bound what moves in a memory, (moving,) each, however it came about.
     """
 
-    def __init__(
-        self,
-        policy: PortablePolicy,
-        prepared: Sequence[tuple[np.ndarray, Any]],
-        switches: np.ndarray,
-        marks: frozenset[int],
-        history: int,
-        reach: int,
-    ):
-        self.policy, self.prepared = policy, prepared
-        self.switches, self._marks = switches, marks
+    def __init__(self, looks: AbstractLooks, marks: frozenset[int], history: int, reach: int):
+        self.looks, self._marks = looks, marks
         self._history, self._reach = history, reach
-        gates = [seen[1][1] if switches.any() else seen[1] for seen in prepared]
-        self._decays = np.array([z for z, _ in gates])
-        self._drifts = np.array([(z.dtype.type(1) - z) * n for z, n in gates])
         self._ends = self._find_invariant()
-        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
+        self._numbers: dict[tuple[bytes, bytes, tuple[int, ...]], int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._possible: dict[tuple[int, int], np.ndarray] = {}
-        self._kept: list[tuple[np.ndarray, tuple[int, ...]]] = []
+        self._kept: list[tuple[Ends, tuple[int, ...]]] = []
         self.lower: list[np.ndarray] = []
         self.upper: list[np.ndarray] = []
-        self._number(policy.initial_state(), ())
+        start = looks.policy.initial_state()
+        self._number((start, start), ())
 
     def step(self, letters: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         pairs = list(zip(letters.tolist(), numbers.tolist(), strict=True))
         for letter, number in dict.fromkeys(pairs):
             if (letter, number) not in self._after:
-                state, word = self._kept[number]
-                state = self.policy.update(self.prepared[letter], state)
-                self._after[letter, number] = self._number(state, (*word, letter))
+                ends, word = self._kept[number]
+                ends = self.looks.switch(letter, *ends)
+                self._after[letter, number] = self._number(ends, (*word, letter))
         return np.array([self._after[pair] for pair in pairs], int)
-
-    def move(self, letters: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """What observations make of ends of boxes, (boxes, moving)."""
-        return self._decays[letters] * ends + self._drifts[letters]
 
     def compare(
         self, letters: np.ndarray, numbers: np.ndarray, lower: np.ndarray, upper: np.ndarray
@@ -79,9 +53,9 @@ class Boxes(AbstractMemory):
         for letter in np.unique(letters):
             rows = np.flatnonzero(letters == letter)
             for some in np.split(rows, range(ROWS, len(rows), ROWS)):
-                states = (self._fill(numbers[some], ends[some]) for ends in (lower, upper))
-                ends = self.policy.bound(self.prepared[letter], *states)
-                found[some] = _compare_outputs(self.policy, *ends)
+                states = self._fill(numbers[some], lower[some], upper[some])
+                ends = self.looks.bound(int(letter), *states)
+                found[some] = _compare_outputs(self.looks.policy, *ends)
         return found
 
     def find_possible(self, letters: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -95,48 +69,51 @@ class Boxes(AbstractMemory):
             self._possible.update(zip(fresh, found, strict=True))
         return np.array([self._possible[pair] for pair in pairs])
 
-    def _fill(self, numbers: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Whole states, from what moves in them and what is known to have switched."""
-        states = np.array([self._kept[number][0] for number in numbers.tolist()])
-        states[:, ~self.switches] = ends
-        return states
+    def _fill(self, numbers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
+        """Ends of whole states, from what moves in them and what is known to have switched."""
+        kept = np.array([self._kept[number][0] for number in numbers.tolist()], lower.dtype)
+        kept[:, 0, ~self.looks.switches] = lower
+        kept[:, 1, ~self.looks.switches] = upper
+        return kept[:, 0], kept[:, 1]
 
-    def _number(self, state: np.ndarray, word: tuple[int, ...]) -> int:
-        state = np.where(self.switches, state, state.dtype.type(0))
+    def _number(self, ends: Ends, word: tuple[int, ...]) -> int:
+        low, high = (np.where(self.looks.switches, it, it.dtype.type(0)) for it in ends)
         word = self._cut(word)
-        key = (state.tobytes(), word)
+        key = (low.tobytes(), high.tobytes(), word)
         if key not in self._numbers:
             self._numbers[key] = len(self._kept)
-            self._kept.append((state, word))
-            for ends, end in zip((self.lower, self.upper), self._ends, strict=True):
-                for letter in word:
-                    end = self.move(np.array(letter), end)
-                ends.append(end)
+            self._kept.append(((low, high), word))
+            lower, upper = self._ends
+            for letter in word:
+                lower, upper = self.looks.move(np.array(letter), lower, upper)
+            self.lower.append(lower)
+            self.upper.append(upper)
         return self._numbers[key]
 
     def _cut(self, word: tuple[int, ...]) -> tuple[int, ...]:
         """What is known of the past. It follows from what was known before, and what was seen."""
-        word = word[-self._history :]
+        word = word[max(0, len(word) - self._history) :]
         begins = [place for place, letter in enumerate(word) if letter in self._marks]
         return word[max(0, begins[-1] - self._reach) :] if begins else word
 
-    def _find_invariant(self) -> tuple[np.ndarray, np.ndarray]:
+    def _find_invariant(self) -> Ends:
         """Ends of a box that holds the first memory, and that no observation leads out of."""
-        letters, one = np.arange(len(self._decays)), self._decays.dtype.type(1)
+        letters = np.arange(self.looks.num_letters)
+        start = self.looks.policy.initial_state()[~self.looks.switches]
         for power in range(MOST_POWER):
-            upper = np.full(self._decays.shape[1], one * 2**power)
-            ends = self.move(letters, -upper), self.move(letters, upper)
-            if np.all((-upper <= ends[0]) & (ends[1] <= upper) & (self._decays >= 0)):
+            upper = start + start.dtype.type(2**power)
+            ends = self.looks.move(
+                letters, np.tile(-upper, (len(letters), 1)), np.tile(upper, (len(letters), 1))
+            )
+            if np.all((-upper <= ends[0]) & (ends[1] <= upper)):
                 return self._tighten(letters, -upper, upper)
         raise UndecidedError("no set of memories was found that every observation keeps")
 
-    def _tighten(
-        self, letters: np.ndarray, lower: np.ndarray, upper: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _tighten(self, letters: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
         # The image of a box that is mapped into itself is mapped into itself, too.
         for _ in range(ROUNDS):
-            lower = np.minimum(self.move(letters, lower).min(0), 0)
-            upper = np.maximum(self.move(letters, upper).max(0), 0)
+            lower, upper = self.looks.move(letters, lower[None], upper[None])
+            lower, upper = np.minimum(lower.min(0), 0), np.maximum(upper.max(0), 0)
         return lower, upper
 
 

@@ -23,7 +23,8 @@ BUDGET = 100_000
 OnTable = Callable[[int, int], Any]
 
 
-def _ignore(number: int, total: int) -> None:
+def ignore(number: int, total: int) -> None:
+    """Tell nobody."""
     del number, total
 
 
@@ -101,7 +102,7 @@ def certify_mazes(
     *,
     lengths: Sequence[int] | None = None,
     budget: int = BUDGET,
-    on_table: OnTable = _ignore,
+    on_table: OnTable = ignore,
 ) -> MazeCertificate:
     """Settle how an agent's memory of each table fares in every sequence of mazes.
 
@@ -120,6 +121,25 @@ def certify_mazes(
     >>> mazes.certify_mazes(agent, env, lengths=[1, 2]).environment["lengths"]
     [1, 2]
     """
+    prover = make_prover(agent, env, lengths, budget)
+    tables, findings = list_tables(prover.maze), []
+    for number, table in enumerate(tables, start=1):
+        findings += prover.decide(table).values()
+        on_table(number, len(tables))
+    return MazeCertificate(
+        **describe_mazes(agent, prover),
+        findings=tuple(findings),
+        forgotten=prover.find_forgotten(),
+    )
+
+
+def make_prover(
+    agent: Agent,
+    env: tuple[AbstractEnvironment, Any],
+    lengths: Sequence[int] | None,
+    budget: int,
+) -> Prover:
+    """A prover for an agent in mazes of these lengths, or of all that they can have."""
     maze, params = env
     check_whole("budget", budget, 1)
     if not isinstance(maze, LookupTreeMaze):
@@ -128,22 +148,20 @@ def certify_mazes(
     check_fits(agent, maze)
     low, high = int(np.min(params.length_low)), int(np.max(params.length_high))
     chosen = check_lengths(range(low, high + 1) if lengths is None else lengths)
-    policy, shape = agent.make_portable(), agent.architecture
-    prover = Prover(policy, maze, chosen, budget, shape.cell, shape.num_layers)
-    tables, findings = list_tables(maze), []
-    for number, table in enumerate(tables, start=1):
-        findings += prover.decide(table).values()
-        on_table(number, len(tables))
-    precision = f"binary{8 * policy.dtype.itemsize}"
-    return MazeCertificate(
-        agent=identify_agent(agent),
-        environment={
+    shape = agent.architecture
+    return Prover(agent.make_portable(), maze, chosen, budget, shape.cell, shape.num_layers)
+
+
+def describe_mazes(agent: Agent, prover: Prover) -> dict[str, dict[str, Any]]:
+    """The agent, the environment and the program that a certificate speaks of."""
+    precision = f"binary{8 * prover.policy.dtype.itemsize}"
+    return {
+        "agent": identify_agent(agent),
+        "environment": {
             "name": "lookup-tree-maze",
-            "table_size": maze.table_size,
-            "index_encoding": maze.index_encoding,
-            "lengths": list(chosen),
+            "table_size": prover.maze.table_size,
+            "index_encoding": prover.maze.index_encoding,
+            "lengths": list(prover.lengths),
         },
-        program={"name": "portable", "version": PORTABLE_VERSION, "precision": precision},
-        findings=tuple(findings),
-        forgotten=prover.find_forgotten(),
-    )
+        "program": {"name": "portable", "version": PORTABLE_VERSION, "precision": precision},
+    }

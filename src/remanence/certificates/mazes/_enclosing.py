@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from remanence.certificates.mazes._boxes import Boxes, UndecidedError, find_best
+from remanence.certificates.mazes._boxes import Boxes, find_best
 from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._finding import CERTIFIED, SETS, Finding
+from remanence.certificates.mazes._looks import UndecidedError
 from remanence.certificates.mazes._search import Choose, Search, find_endless
 from remanence.certificates.mazes._sets import Enclosure
 from remanence.certificates.mazes._walks import GREEDY

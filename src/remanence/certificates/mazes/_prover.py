@@ -11,6 +11,7 @@ from remanence.certificates.mazes._chain import Chain
 from remanence.certificates.mazes._enclosing import enclose
 from remanence.certificates.mazes._finding import REFUTED, Finding
 from remanence.certificates.mazes._forgetting import find_forgotten
+from remanence.certificates.mazes._looks import DisturbedLooks, ExactLooks
 from remanence.certificates.mazes._memories import Memories
 from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._sequences import Refutation
@@ -40,13 +41,17 @@ class Prover:
         num_layers: int,
     ):
         self.policy, self.budget, self.cell = policy, budget, cell
+        self.maze, self.lengths = maze, tuple(lengths)
         self.enclosable = cell in ENCLOSABLE and num_layers == 1
         world = World(maze, lengths)
         patient = World(maze, shorten(world.lengths))
         self.worlds = {GREEDY: world, STRAIGHT: world, ANY: patient}
         letters = np.unique(np.concatenate([world.observe(it) for it in list_tables(maze)]), axis=0)
         self._letters = {row.tobytes(): number for number, row in enumerate(letters)}
-        self.memories = Memories(policy, letters)
+        self._seen, self.memories = letters, Memories(policy, letters)
+        size = policy.initial_state().size
+        count = {"bmru": size, "hybrid": size // 2}.get(cell, 0)
+        self._switches = np.arange(size) < count
         self._marks = self._find_marks(world)
 
     def _find_marks(self, world: World) -> frozenset[int]:
@@ -65,8 +70,8 @@ class Prover:
 
     def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
         """The verdict for each way of walking."""
-        found = {walk: self._decide(table, walk) for walk in (GREEDY, STRAIGHT)}
-        return {**found, ANY: self._decide(table, ANY, found[STRAIGHT].refutation)}
+        found = {walk: self.settle(table, walk) for walk in (GREEDY, STRAIGHT)}
+        return {**found, ANY: self.settle(table, ANY, found[STRAIGHT].refutation)}
 
     def find_forgotten(self) -> int | None:
         """From which maze on it provably cannot tell tables apart; None if that is not shown."""
@@ -78,10 +83,13 @@ class Prover:
 
     def make_boxes(self, history: int, reach: int) -> Boxes:
         """Boxes that are told apart by so many observations, so many of them of earlier mazes."""
-        size = self.policy.initial_state().size
-        switches = np.arange(size) < (size // 2 if self.cell == "hybrid" else 0)
-        prepared = self.memories.prepared
-        return Boxes(self.policy, prepared, switches, self._marks, history, reach)
+        looks = ExactLooks(self.policy, self.memories.prepared, self._switches)
+        return Boxes(looks, self._marks, history, reach)
+
+    def disturb_boxes(self, radius: float, history: int, reach: int) -> Boxes:
+        """The same, of memories of observations that are disturbed by no more than a radius."""
+        looks = DisturbedLooks(self.policy, self._seen, self._switches, radius)
+        return Boxes(looks, self._marks, history, reach)
 
     def make_chain(self, table: tuple[int, ...]) -> Chain | None:
         """The agent as a Markov chain; None if the budget or numbers' precision do not suffice."""
@@ -101,9 +109,8 @@ class Prover:
         letters = np.array([self._letters[row.tobytes()] for row in world.observe(table)])
         return Case(self.memories, world, letters, table, walk, self.budget)
 
-    def _decide(
-        self, table: tuple[int, ...], walk: str, known: Refutation | None = None
-    ) -> Finding:
+    def settle(self, table: tuple[int, ...], walk: str, known: Refutation | None = None) -> Finding:
+        """The verdict for one way of walking; a refutation of a straighter one may be known."""
         case = self.open_case(table, walk)
         if self.cell in FINITE:
             found = case.search()

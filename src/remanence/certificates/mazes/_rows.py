@@ -12,7 +12,7 @@ from remanence.store import read_json
 
 # What the columns hold in which some values, or all, may be unknown.
 ROW_KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("refuted_in", "num_memories", "history", "reach", "spent"), int),
+    **dict.fromkeys(("refuted_in", "broken_in", "num_memories", "history", "reach", "spent"), int),
     **dict.fromkeys(("method", "fails_by"), str),
     **{"earliest": bool, "least_probability": float, "sampled_share": float},
 }

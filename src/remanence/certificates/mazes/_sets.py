@@ -25,15 +25,17 @@ class Enclosure:
             for ends in (boxes.lower, boxes.upper)
         )
         opening = np.isin(search.places, search.world.openings)
-        start = boxes.move(self._letters[opening], np.zeros_like(self.lower[opening]))
-        self.lower[opening] = self.upper[opening] = start
+        nothing = np.zeros_like(self.lower[opening])
+        self.lower[opening], self.upper[opening] = boxes.looks.move(
+            self._letters[opening], nothing, nothing
+        )
         self._sources, self._targets, self._starts = _list_edges(search)
 
     def shrink(self, num_rounds: int | None = None) -> None:
         """So many rounds, or else until boxes hardly shrink."""
         reach = RESOLUTION * np.abs([self.lower, self.upper]).max(initial=0)
         while self.num_rounds < (MOST_ROUNDS if num_rounds is None else num_rounds):
-            shrunk = max(self._map(self.lower, np.minimum), self._map(self.upper, np.maximum))
+            shrunk = self._map()
             self.num_rounds += 1
             if num_rounds is None and shrunk <= reach:
                 return
@@ -44,11 +46,15 @@ class Enclosure:
         ends = self.lower[nodes], self.upper[nodes]
         return self.boxes.compare(self._letters[nodes], numbers, *ends)
 
-    def _map(self, ends: np.ndarray, join: np.ufunc) -> float:
-        hull = join.reduceat(ends[self._sources], self._starts)
-        mapped = self.boxes.move(self._letters[self._targets], hull)
-        shrunk = float(np.abs(mapped - ends[self._targets]).max(initial=0))
-        ends[self._targets] = mapped
+    def _map(self) -> float:
+        """Map all boxes once; by how much an end moved at most."""
+        pairs = ((self.lower, np.minimum), (self.upper, np.maximum))
+        hull = (join.reduceat(ends[self._sources], self._starts) for ends, join in pairs)
+        mapped = self.boxes.looks.move(self._letters[self._targets], *hull)
+        shrunk = 0.0
+        for (ends, _), after in zip(pairs, mapped, strict=True):
+            shrunk = max(shrunk, float(np.abs(after - ends[self._targets]).max(initial=0)))
+            ends[self._targets] = after
         return shrunk
 
 
