@@ -332,6 +332,24 @@ def test_certify_and_check_speak_of_every_sequence_of_mazes(tree_run, capsys):
     assert json.loads(capsys.readouterr().out)["verdict"] == "verified"
 
 
+def test_certify_tells_radii_in_rows_of_mazes(tree_run, capsys):
+    main(["certify", str(tree_run), "--radius", "--walk", "straight", "--lengths", "1-2"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 straight all not proved 0 " in shown
+    assert "led straight ahead, the right arm stays the better one at every junction" in shown
+    table = read_table(tree_run / "radii.parquet")
+    assert table["table"].tolist() == ["+-", "-+"]
+    assert table["radius_broken"].min() == 0
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(tree_run / "radii" / "seed-1.json")])
+    assert end.value.code == 0
+
+
+def test_a_walk_is_no_option_of_the_t_maze(run):
+    with pytest.raises(SystemExit):
+        main(["certify", str(run), "--radius", "--walk", "any"])
+
+
 def test_lengths_are_no_option_of_the_t_maze(run):
     with pytest.raises(SystemExit):
         main(["certify", str(run), "--lengths", "1-2"])

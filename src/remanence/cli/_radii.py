@@ -12,7 +12,6 @@ from remanence.certificates import Radius
 from remanence.certificates.mazes import (
     MazeBreak,
     MazeRadius,
-    can_certify_mazes,
     can_survive,
     show_table,
 )
@@ -57,9 +56,11 @@ def tell_radii(
     if as_json:
         print(json.dumps(_to_json(found, out), allow_nan=False))
         return
-    in_a_row = can_certify_mazes(group.env[0])
-    console.print(_tabulate(_list_mazes(found) if in_a_row else _list_corridors(found), in_a_row))
-    explained = list(_explain_mazes(found)) if in_a_row else [_CORRIDORS]
+    corridors = {seed: it for seed, it in found.items() if isinstance(it, Radius)}
+    mazes = {seed: it for seed, it in found.items() if isinstance(it, MazeRadius)}
+    rows = [*_list_corridors(corridors), *_list_mazes(mazes)]
+    console.print(_tabulate(rows, in_a_row=bool(mazes)))
+    explained = list(_explain_mazes(mazes)) if mazes else [_CORRIDORS]
     written = f"Written to {out}; `remanence check` verifies it."
     console.print("\n" + "\n".join([*explained, written]), highlight=False)
 
@@ -68,7 +69,7 @@ def _to_json(found: Mapping[int, Any], out: Path) -> dict:
     return {"out": str(out), "radii": {str(seed): it.to_json() for seed, it in found.items()}}
 
 
-def _tabulate(rows: Iterator[Sequence[str]], in_a_row: bool) -> Table:
+def _tabulate(rows: Sequence[Sequence[str]], in_a_row: bool) -> Table:
     table = Table(box=None, pad_edge=False)
     titles = ("seed", *(["walk", "table"] if in_a_row else []), "survives", "breaks at")
     for title in titles:

@@ -243,7 +243,7 @@ def find_agent_radii(
     walk: str | None = None,
     lengths: Sequence[int] | None = None,
     on_agent: OnAgent = _ignore,
-) -> dict[int, Radius] | dict[int, MazeRadius]:
+) -> dict[int, Radius | MazeRadius]:
     """How much disturbance agents survive for ever; writes evidence for each, and a table.
 
     Of agents in rows of mazes, a way of walking and lengths of mazes may be chosen, and `on_agent`
@@ -265,15 +265,14 @@ def find_agent_radii(
             on_agent(number * total + done, len(group.agents) * total)
 
         if in_a_row:
-            found[seed] = find_maze_radius(
-                agent, group.env, walk=walk, lengths=lengths, on_table=on_table
-            )
-            made = make_maze_radius_rows(found[seed].to_json())
+            options = {"walk": walk, "lengths": lengths, "on_table": on_table}
+            found[seed] = find_maze_radius(agent, group.env, **options)
         else:
             found[seed] = find_radius(agent, group.env)
-            made = [make_radius_row(found[seed].to_json())]
             on_table(1, 1)
         found[seed].save(group.records.radius_path(seed))
+        told = found[seed].to_json()
+        made = make_maze_radius_rows(told) if in_a_row else [make_radius_row(told)]
         rows += [{"seed": seed, **row} for row in made]
     group.records.update("radii", collect_rows(rows), group.weights)
     return found

@@ -6,6 +6,7 @@ is found is true of its bits, and the smallest of all is not claimed.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,13 +65,12 @@ class Scripts:
     def read_visits(self, world: World, row: int, ending: Sequence[int]) -> tuple[Visit, ...]:
         """The mazes of a way whose last action is another."""
         places = [world.places[it] for it in self.places[row]]
-        actions, visits = [], []
-        for place, action in zip(places, ending, strict=False):
-            if place.entered:
-                visits.append((place.entry, place.length))
-                actions.append([])
-            actions[-1].append(int(action))
-        return tuple(Visit(*it, tuple(some)) for it, some in zip(visits, actions, strict=True))
+        entered = [number for number in range(len(ending)) if places[number].entered]
+        visits = []
+        for first, last in itertools.pairwise([*entered, len(ending)]):
+            actions = tuple(map(int, ending[first:last]))
+            visits.append(Visit(places[first].entry, places[first].length, actions))
+        return tuple(visits)
 
 
 class Breaker:
