@@ -1,5 +1,6 @@
 """An agent's network in floats, intervals or intervals with slopes, for the search for proofs."""
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -202,7 +203,7 @@ def _below(weights: Weights, prefix: str) -> Weights:
 
 
 class Policy:
-    """The policy network of an agent in the T-maze, in floats or in intervals."""
+    """The policy network of an agent, mostly of the T-maze, in floats or in intervals."""
 
     def __init__(
         self,
@@ -217,8 +218,16 @@ class Policy:
         self.head = self._take_dense("head")
         self.output = (self._take("policy.output.weight"), self._take("policy.output.bias"))
         self.discrete = self.cell.mask()
-        self.corridor = self.prepare([0, 0], RIGHT)
-        self.junction = self.prepare([0, 1], RIGHT)
+
+    @functools.cached_property
+    def corridor(self) -> dict[str, Any]:
+        """What the T-maze's corridor looks like."""
+        return self.prepare([0, 0], RIGHT)
+
+    @functools.cached_property
+    def junction(self) -> dict[str, Any]:
+        """What the T-maze's junction looks like."""
+        return self.prepare([0, 1], RIGHT)
 
     @property
     def feedforward(self) -> bool:

@@ -240,12 +240,13 @@ def round_up(number: Any) -> Any:
     return np.nextafter(number, np.inf)
 
 
-def _down(number: Any) -> Any:
+def round_down(number: Any) -> Any:
+    """The next number below."""
     return np.nextafter(number, -np.inf)
 
 
 def _round_outward(lower: Any, upper: Any) -> Interval:
-    return Interval(_down(lower), round_up(upper))
+    return Interval(round_down(lower), round_up(upper))
 
 
 def _allow_error(lower: Any, upper: Any, relative: float) -> Interval:

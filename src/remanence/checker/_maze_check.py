@@ -8,6 +8,8 @@ import numpy as np
 from ._maze_chain import find_sampled_share
 from ._maze_fields import ANY, CERTIFIED, GREEDY, REFUTED, SEARCH, SETS, STALL, STRAIGHT
 from ._maze_forgetting import is_forgotten
+from ._maze_growth import CELLS as GROWN
+from ._maze_growth import prove_grown
 from ._maze_sets import NotProvedError, prove
 from ._mazes import Mazes, TooManyError, replay, search
 from ._program import Program
@@ -115,7 +117,8 @@ def _check(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
 def _check_sets(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
     try:
         known = (finding[name] for name in ("walk", "history", "reach", "num_rounds"))
-        margin = prove(mazes, *known)
+        by = prove_grown if mazes.program.shape["cell"] in GROWN else prove
+        margin = by(mazes, *known)
     except (NotProvedError, TooManyError) as error:
         return NOT_REPRODUCED, f"the sets do not prove it: {error}"
     if finding["least_margin"] is not None and not finding["least_margin"] <= margin:

@@ -18,6 +18,7 @@ from ._maze_sets import (
     apply_between,
     apply_dense_between,
     bound_outputs,
+    round_outward,
 )
 from ._mazes import Mazes, Spot
 
@@ -113,11 +114,8 @@ class DisturbedSets(Sets):
     def bound(self, node: Node, low: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
         dtype = self.program.dtype
         held = np.split(np.frombuffer(node.held, dtype), 2)
-        outward = (
-            np.nextafter(low.astype(dtype), -np.inf),
-            np.nextafter(high.astype(dtype), np.inf),
-        )
-        ends = [np.append(one, it.astype(dtype)) for one, it in zip(held, outward, strict=True)]
+        outward = round_outward([low, high], dtype)
+        ends = [np.append(one, it) for one, it in zip(held, outward, strict=True)]
         return bound_outputs(self.program, self.look(node.spot)[0], ends)
 
 

@@ -120,9 +120,16 @@ def bound_outputs(
     program: Program, features: list[np.ndarray], ends: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Bounds on what the output layer sees, from bounds on features and on states."""
+    ends = [it[-program.shape["state_size"] :][: program.outputs] for it in ends]
     if program.shape["skip"]:
         ends = [rectify(one + other) for one, other in zip(features, ends, strict=True)]
     return apply_dense_between(program, "head", ends)
+
+
+def round_outward(ends: Sequence[np.ndarray], dtype: Any) -> list[np.ndarray]:
+    """Ends in a program's precision that are no further in."""
+    sides = zip(ends, (-np.inf, np.inf), strict=True)
+    return [np.nextafter(end.astype(dtype), dtype.type(side)) for end, side in sides]
 
 
 def apply_dense_between(program: Program, part: str, ends: list[np.ndarray]) -> list[np.ndarray]:
@@ -200,15 +207,17 @@ class Graph:
         openings = slice(self.num_openings)
         nothing = np.zeros_like(lows[openings])
         lows[openings], highs[openings] = sets.move(gates, openings, nothing, nothing)
-        edges = np.array(sorted({(b, a) for a, b in (*self.within, *self.between)}))
-        targets, starts = np.unique(edges[:, 0], return_index=True)
+        targets, sources, starts = self.list_edges()
         for _ in range(num_rounds):
-            hull = (
-                join.reduceat(ends[edges[:, 1]], starts)
-                for ends, join in ((lows, np.minimum), (highs, np.maximum))
-            )
+            hull = find_hulls(lows, highs, sources, starts)
             lows[targets], highs[targets] = sets.move(gates, targets, *hull)
         return lows, highs
+
+    def list_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes that others lead to, those others, and where in that list each one's begin."""
+        edges = np.array(sorted({(b, a) for a, b in (*self.within, *self.between)}))
+        targets, starts = np.unique(edges[:, 0], return_index=True)
+        return targets, edges[:, 1], starts
 
     def is_endless(self) -> bool:
         """Whether one may walk in a maze for ever."""
@@ -219,6 +228,16 @@ class Graph:
             if left == going:
                 return bool(going)
             going = left
+
+
+def find_hulls(
+    lows: np.ndarray, highs: np.ndarray, sources: np.ndarray, starts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Boxes around those of all nodes that lead to one."""
+    return (
+        np.minimum.reduceat(lows[sources], starts),
+        np.maximum.reduceat(highs[sources], starts),
+    )
 
 
 def _find_invariant(
@@ -251,7 +270,8 @@ def prove(mazes: Mazes, walk: str, history: int, reach: int, num_rounds: int) ->
 def prove_by(sets: Sets, walk: str, num_rounds: int) -> float:
     """The same by given sets."""
     if walk != GREEDY:
-        return _measure(sets, Graph(sets, walk, {}), num_rounds)
+        graph = Graph(sets, walk, {})
+        return measure(sets, graph, *graph.enclose(num_rounds))
     possible: dict[Node, list[int]] = {}
     while True:
         graph = Graph(sets, walk, possible)
@@ -267,15 +287,16 @@ def prove_by(sets: Sets, walk: str, num_rounds: int) -> float:
     return np.inf
 
 
-def _measure(sets: Sets, graph: Graph, num_rounds: int) -> float:
+def measure(sets: Sets, graph: Graph, lows: np.ndarray, highs: np.ndarray) -> float:
+    """At least by how much the right arm is better at every junction; raises if it may not be."""
     margin = np.inf
-    for node, low, high in zip(graph.nodes, *graph.enclose(num_rounds), strict=True):
+    for node, low, high in zip(graph.nodes, lows, highs, strict=True):
         if at_junction(node.spot):
             right = sets.mazes.find_right_arm(node.spot)
             over = compare(sets.program, *sets.bound(node, low, high))
-            margin = min(margin, float(over[right, UP + DOWN - right]))
-    if not margin > 0:
-        raise NotProvedError("the wrong arm may be the better one")
+            margin = min(float(over[right, UP + DOWN - right]), margin)
+            if not margin > 0:
+                raise NotProvedError("the wrong arm may be the better one")
     return margin
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from remanence.certificates.mazes._prover import Prover
 from remanence.envs import LookupTreeMaze
-from remanence.portable import PortablePolicy
 from remanence.store import save_arrays
 
 MAZE = LookupTreeMaze(table_size=2, index_encoding="one-hot")
@@ -52,6 +51,30 @@ def remember_by_hand(cell: str = "bmru", leak: float = 0.01) -> tuple[Arrays, di
     return _name(arrays), _shape(cell, 6 if cell == "hybrid" else 3, head=[4])
 
 
+def latch_by_hand(cell: str, gain: float = 3.0) -> tuple[Arrays, dict[str, Any]]:
+    """The same of units that hold because they excite themselves, of a GRU, BRC, nBRC or LSTM.
+
+    A GRU's become tanh(gain h), a BRC's tanh(a h) with a = 1 + tanh(gain - 1), and an LSTM's c
+    hardly more than tanh(gain h); with a `gain` of less than 1/2 all forget. What is seen sets them, however
+    they are. The third one, which held the flag, is idle.
+    """
+    arrays, shape = remember_by_hand()
+    gates, size, wide = {"lstm": 4}.get(cell, 3), 3, cell in ("gru", "lstm")
+    weight, bias = np.zeros((gates, size, INPUTS)), np.zeros((gates, size))
+    weight[2] = 12 * np.sign(arrays["policy.cell.inputs.weight"][0])
+    weight[2, 2] = 0
+    bias[0], bias[1] = 6 if wide else gain - 1, -3 if cell == "lstm" else -6
+    bias[3:] = 6
+    recurrent = np.zeros((gates if wide else 2, size, size))
+    recurrent[2:3] = gain * np.eye(size)
+    made = {"inputs.weight": weight, "inputs.bias": bias}
+    made["recurrent_weight"] = recurrent[:, 0] if cell == "brc" else recurrent
+    del arrays["policy.cell.alpha"]
+    arrays |= _name({f"cell.{name}": array for name, array in made.items()})
+    arrays["policy.output.weight"][3] *= 2  # an LSTM's are far from 1 at first
+    return arrays, {**shape, "cell": cell, "state_size": 2 * size if cell == "lstm" else size}
+
+
 def make_random(cell: str, seed: int, size: int = 4) -> tuple[Arrays, dict[str, Any]]:
     """A policy with large random weights, which does many different things."""
     rng = np.random.default_rng(seed)
@@ -85,9 +108,7 @@ def _shape(cell: str, size: int, head: list[int]) -> dict[str, Any]:
 def make_prover(made: tuple[Arrays, dict[str, Any]], budget: int = 20_000, **changes: Any):
     """A prover of such a policy."""
     arrays, shape = made
-    given = {"lengths": LENGTHS, "maze": MAZE, **changes}
-    policy = PortablePolicy(arrays, shape)
-    return Prover(policy, budget=budget, cell=shape["cell"], num_layers=1, **given)
+    return Prover(arrays, shape, **{"lengths": LENGTHS, "maze": MAZE, "budget": budget, **changes})
 
 
 def save_agent(path: Path, made: tuple[Arrays, dict[str, Any]]) -> None:

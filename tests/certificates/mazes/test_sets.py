@@ -6,8 +6,15 @@ import pytest
 from remanence.certificates.mazes import WALKS, list_tables
 from remanence.certificates.mazes._enclosing import bound
 from remanence.certificates.mazes._looks import ExactLooks, UndecidedError
-from remanence.certificates.mazes._sets import Enclosure
-from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
+from remanence.certificates.mazes._search import Search
+from remanence.certificates.mazes._sets import Enclosure, Growth
+from tests.certificates.mazes.agents import (
+    MAZE,
+    latch_by_hand,
+    make_prover,
+    make_random,
+    remember_by_hand,
+)
 
 TABLES = list_tables(MAZE)
 
@@ -80,6 +87,55 @@ def test_a_longer_history_tells_more_boxes_apart():
     sizes = [enclosure.search.size for enclosure in made if enclosure]
     assert len(sizes) == 4
     assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "lstm"])
+def test_units_that_excite_themselves_are_certified(cell: str):
+    prover = make_prover(latch_by_hand(cell), lengths=(1, 2))
+    for table in TABLES:
+        found = prover.decide(table)
+        assert found["greedy"].verdict in ("refuted", "undecided")
+        for walk in ("straight", "any"):
+            assert (found[walk].verdict, found[walk].method) == ("certified", "sets")
+            assert 0.5 < (found[walk].least_margin or 0) < 3
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "lstm"])
+def test_units_that_do_not_are_refuted(cell: str):
+    prover = make_prover(latch_by_hand(cell, gain=0.2), lengths=(1, 2))
+    found = prover.decide(TABLES[0])
+    assert {found[walk].verdict for walk in ("straight", "any")} == {"refuted"}
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "lstm"])
+def test_no_walk_leaves_boxes_that_have_grown(cell: str):
+    """Random walks, bit for bit; a gain near 1.5, where units come to rest slowly."""
+    prover = make_prover(latch_by_hand(cell, gain=1.5), lengths=(1, 2))
+    case = prover.open_case(TABLES[1], "any")
+    boxes = prover.make_smooth_boxes(1, 1)
+    search = Search(case.world, boxes, case.letters, case.choose())
+    assert all(len(level) for level in search.run(10_000))
+    growth = Growth(search, boxes)
+    assert growth.grow(lambda nodes: len(nodes) > 0)
+    rng, world = np.random.default_rng(0), case.world
+    for _ in range(20):
+        place = int(rng.choice(world.openings))
+        state, known = prover.policy.initial_state(), np.array([0])
+        for _ in range(60):
+            state = prover.policy.update(prover.memories.prepared[case.letters[place]], state)
+            (node,) = search.find(np.array([place]), known)
+            assert np.all((growth.lower[node] <= state) & (state <= growth.upper[node]))
+            known = search.memories[[node]]
+            place = int(world.following[place, rng.integers(4)])
+            place = int(rng.choice(world.entrances)) if place == -1 else place
+
+
+def test_what_is_not_worth_while_is_given_up():
+    prover = make_prover(latch_by_hand("gru"), lengths=(1, 2))
+    case, boxes = prover.open_case(TABLES[1], "any"), prover.make_smooth_boxes(1, 1)
+    search = Search(case.world, boxes, case.letters, case.choose())
+    assert all(len(level) for level in search.run(10_000))
+    assert not Growth(search, boxes).grow(lambda nodes: False)
 
 
 def test_gates_below_zero_are_refused():

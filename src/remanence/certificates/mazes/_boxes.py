@@ -1,5 +1,7 @@
 """Boxes around memories, told apart by what switches in them and by what was seen last."""
 
+import functools
+
 import numpy as np
 
 from remanence.certificates.mazes._looks import AbstractLooks, Ends, UndecidedError
@@ -16,20 +18,17 @@ class Boxes(AbstractMemory):
 
     What switches is known, or may be one of several values: its ends are. What does not switch
     moves. The last `history` observations are told apart, of which at most `reach` are from before
-    the last one of `marks`, which is what is seen when a maze begins. `lower[number]` and
-    `upper[number]` bound what moves in a memory, (moving,) each, however it came about.
+    the last one of `marks`, which is what is seen when a maze begins.
     """
 
     def __init__(self, looks: AbstractLooks, marks: frozenset[int], history: int, reach: int):
         self.looks, self._marks = looks, marks
         self._history, self._reach = history, reach
-        self._ends = self._find_invariant()
         self._numbers: dict[tuple[bytes, bytes, tuple[int, ...]], int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._possible: dict[tuple[int, int], np.ndarray] = {}
         self._kept: list[tuple[Ends, tuple[int, ...]]] = []
-        self.lower: list[np.ndarray] = []
-        self.upper: list[np.ndarray] = []
+        self._ends: dict[int, Ends] = {}
         start = looks.policy.initial_state()
         self._number((start, start), ())
 
@@ -64,10 +63,20 @@ class Boxes(AbstractMemory):
         fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self._possible]
         if fresh:
             seen, known = np.array(fresh).T
-            lower, upper = (np.array([ends[n] for n in known]) for ends in (self.lower, self.upper))
-            found = find_best(self.compare(seen, known, lower, upper))
+            found = find_best(self.compare(seen, known, *self.find_ends(known)))
             self._possible.update(zip(fresh, found, strict=True))
         return np.array([self._possible[pair] for pair in pairs])
+
+    def find_ends(self, numbers: np.ndarray) -> Ends:
+        """Bounds on what moves in memories, (memories, moving) each, however they came about."""
+        for number in np.unique(numbers).tolist():
+            if number not in self._ends:
+                ends = self._invariant
+                for letter in self._kept[number][1]:
+                    ends = self.looks.move(np.array(letter), *ends)
+                self._ends[number] = ends
+        found = [self._ends[number] for number in numbers.tolist()]
+        return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
     def _fill(self, numbers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
         """Ends of whole states, from what moves in them and what is known to have switched."""
@@ -83,11 +92,6 @@ class Boxes(AbstractMemory):
         if key not in self._numbers:
             self._numbers[key] = len(self._kept)
             self._kept.append(((low, high), word))
-            lower, upper = self._ends
-            for letter in word:
-                lower, upper = self.looks.move(np.array(letter), lower, upper)
-            self.lower.append(lower)
-            self.upper.append(upper)
         return self._numbers[key]
 
     def _cut(self, word: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,7 +100,8 @@ class Boxes(AbstractMemory):
         begins = [place for place, letter in enumerate(word) if letter in self._marks]
         return word[max(0, begins[-1] - self._reach) :] if begins else word
 
-    def _find_invariant(self) -> Ends:
+    @functools.cached_property
+    def _invariant(self) -> Ends:
         """Ends of a box that holds the first memory, and that no observation leads out of."""
         letters = np.arange(self.looks.num_letters)
         start = self.looks.policy.initial_state()[~self.looks.switches]

@@ -1,10 +1,12 @@
 """Certificates for every sequence of mazes, however many: of one agent, for all tables."""
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from remanence._numbers import check_whole
@@ -15,7 +17,7 @@ from remanence.certificates.mazes._world import check_lengths, list_tables
 from remanence.envs import AbstractEnvironment, LookupTreeMaze
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, check_fits
-from remanence.store import write_json
+from remanence.store import name_leaves, write_json
 
 KIND, FORMAT = "remanence maze certificate", 1
 BUDGET = 100_000
@@ -148,8 +150,8 @@ def make_prover(
     check_fits(agent, maze)
     low, high = int(np.min(params.length_low)), int(np.max(params.length_high))
     chosen = check_lengths(range(low, high + 1) if lengths is None else lengths)
-    shape = agent.architecture
-    return Prover(agent.make_portable(), maze, chosen, budget, shape.cell, shape.num_layers)
+    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
+    return Prover(arrays, json.loads(agent.architecture.to_json()), maze, chosen, budget)
 
 
 def describe_mazes(agent: Agent, prover: Prover) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._finding import CERTIFIED, SETS, Finding
 from remanence.certificates.mazes._looks import UndecidedError
 from remanence.certificates.mazes._search import Choose, Search, find_endless
-from remanence.certificates.mazes._sets import Enclosure
+from remanence.certificates.mazes._sets import AbstractEnclosure, Enclosure, Growth
 from remanence.certificates.mazes._walks import GREEDY
 from remanence.certificates.mazes._world import DOWN, UP
 
@@ -20,6 +20,8 @@ COST = 5  # of a box, in nodes of a search
 WORK = 25  # how often a box may be mapped, for each node that the budget allows a search
 # Where the margin is hardly less wrong after a few stages, finer boxes do not help.
 FAIR, HOPELESS = 3, 0.8
+GROWN_COST = 50  # of mapping a box whose units see each other, in maps of others
+GROWN_SHARE = 0.95  # of a margin that is claimed: the checker's boxes grow otherwise
 SLACK = 1e-6  # given away, for arithmetic that is a little coarser, as the checker's may be
 MakeBoxes = Callable[[int, int], Boxes]  # for a history and a reach
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
@@ -47,6 +49,28 @@ def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
     return case.give_up()
 
 
+def grow(case: Case, make_boxes: MakeBoxes) -> Finding:
+    """The same by sets that grow from the first memories; not of greedy agents."""
+    work = 0
+    try:
+        for history, reach in STAGES if case.walk != GREEDY else ():
+            boxes = make_boxes(history, reach)
+            search = _search_all(case, boxes, case.choose())
+            if search is None:
+                continue
+            growth = Growth(search, boxes)
+            if growth.grow(lambda nodes, it=growth: measure(case, it, nodes) > 0):
+                known = {"history": history, "reach": reach, "num_rounds": growth.num_rounds}
+                least = GROWN_SHARE * measure(case, growth)
+                return case.conclude(CERTIFIED, SETS, least_margin=least, **known)
+            work += growth.search.size * growth.num_rounds
+            if work > WORK * case.budget // GROWN_COST:
+                break
+    except UndecidedError:
+        pass
+    return case.give_up()
+
+
 def bound(case: Case, boxes: Boxes) -> Enclosure | None:
     """A box for each node; None if there are more than the budget allows.
 
@@ -56,10 +80,8 @@ def bound(case: Case, boxes: Boxes) -> Enclosure | None:
     known: Known = {}
     while True:
         choose = _choose_possible(case, boxes, known) if case.walk == GREEDY else case.choose()
-        search = Search(case.world, boxes, case.letters, choose)
-        for _ in search.run(case.budget // COST):
-            pass
-        if not search.finished:
+        search = _search_all(case, boxes, choose)
+        if search is None:
             return None
         enclosure = Enclosure(search, boxes)
         enclosure.shrink()
@@ -67,13 +89,25 @@ def bound(case: Case, boxes: Boxes) -> Enclosure | None:
             return enclosure
 
 
-def measure(case: Case, enclosure: Enclosure) -> float:
-    """At least by how much the right arm is better than the other at every junction."""
+def _search_all(case: Case, boxes: Boxes, choose: Choose) -> Search | None:
+    """All nodes; None if there are more than the budget allows."""
+    search = Search(case.world, boxes, case.letters, choose)
+    for _ in search.run(case.budget // COST):
+        pass
+    return search if search.finished else None
+
+
+def measure(case: Case, enclosure: AbstractEnclosure, among: np.ndarray | None = None) -> float:
+    """At least by how much the right arm is better than the other at every junction.
+
+    If nodes are given, at those `among` them.
+    """
     search = enclosure.search
     nodes = np.flatnonzero(case.world.at_junction[search.places])
+    nodes = nodes if among is None else np.intersect1d(nodes, among)
     right = case.right[search.places[nodes]]
     over = enclosure.compare(nodes)[np.arange(len(nodes)), right, UP + DOWN - right]
-    least = float(over.min())
+    least = float(over.min(initial=np.inf))
     return least - SLACK * (1 + abs(least))
 
 

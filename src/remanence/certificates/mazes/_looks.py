@@ -1,17 +1,19 @@
-"""What observations make of boxes of memories, in the portable program's arithmetic.
+"""What observations make of boxes of memories.
 
-Cells are those whose units keep to themselves: BMRU, minGRU, and the hybrid of both. A BMRU's unit
-switches: by what is seen alone it is set or holds. A minGRU's moves: it becomes z h + (1 - z) n,
-with a z and an n that depend on what is seen alone. That rises with h, also when it is rounded, so
-the ends of a box are mapped to the ends of its image by the program itself.
+Of BMRU, minGRU, and the hybrid of both, units keep to themselves. A BMRU's unit switches: by what
+is seen alone it is set or holds. A minGRU's moves: it becomes z h + (1 - z) n, with a z and an n
+that depend on what is seen alone. That rises with h, also when it is rounded, so the ends of a box
+are mapped to the ends of its image by the portable program itself. Of other cells all units move.
 """
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from remanence.certificates import _intervals as intervals
+from remanence.certificates._interval_policy import Policy
 from remanence.portable import PortablePolicy
 
 Ends = tuple[np.ndarray, np.ndarray]
@@ -143,6 +145,52 @@ class DisturbedLooks(AbstractLooks):
         ends = round_down(lower, dtype), -round_down(-upper, dtype)
         features = self._features[0][letter], self._features[1][letter]
         return self.policy.bound_between(features, *ends)
+
+
+class SmoothLooks(AbstractLooks):
+    """Observations as they are, of cells whose units see each other: all of them move.
+
+    Images of boxes are enclosed in interval arithmetic, with what a program may round away.
+    """
+
+    def __init__(
+        self,
+        policy: PortablePolicy,
+        letters: np.ndarray,
+        arrays: Mapping[str, np.ndarray],
+        architecture: Mapping[str, Any],
+    ):
+        self.policy, self.num_letters = policy, len(letters)
+        self.switches = np.zeros(policy.initial_state().size, bool)
+        self._exact = [policy.prepare(it) for it in letters.astype(policy.dtype)]
+        try:
+            self._network = Policy(arrays, architecture)
+            self._seen = [self._network.prepare(it.tolist()) for it in letters]
+        except intervals.UndecidedError as error:
+            raise UndecidedError(str(error)) from error
+
+    def switch(self, letter: int, lower: np.ndarray, upper: np.ndarray) -> Ends:
+        del letter
+        return lower, upper
+
+    def move(self, letters: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
+        low, high = np.full_like(lower, np.inf), np.full_like(upper, -np.inf)
+        known = np.isfinite(lower).all(-1)
+        for letter in np.unique(letters[known]):
+            rows = known & (letters == letter)
+            box = intervals.Interval(lower[rows].T, upper[rows].T)
+            try:
+                after = self._network.update(self._seen[letter], box)
+            except intervals.UndecidedError as error:
+                raise UndecidedError(str(error)) from error
+            low[rows] = intervals.round_down(after.lower - after.error).T
+            high[rows] = intervals.round_up(after.upper + after.error).T
+        return low, high
+
+    def bound(self, letter: int, lower: np.ndarray, upper: np.ndarray) -> Ends:
+        dtype = self.policy.dtype
+        ends = round_down(lower, dtype), -round_down(-upper, dtype)
+        return self.policy.bound(self._exact[letter], *ends)
 
 
 def round_down(numbers: np.ndarray, dtype: Any) -> np.ndarray:

@@ -1,17 +1,18 @@
 """Which proofs there are for which cells, and all verdicts for an agent."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._chain import Chain
-from remanence.certificates.mazes._enclosing import enclose
+from remanence.certificates.mazes._enclosing import enclose, grow
 from remanence.certificates.mazes._finding import REFUTED, Finding
 from remanence.certificates.mazes._forgetting import find_forgotten
-from remanence.certificates.mazes._looks import DisturbedLooks, ExactLooks
+from remanence.certificates.mazes._looks import DisturbedLooks, ExactLooks, SmoothLooks
 from remanence.certificates.mazes._memories import Memories
 from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._sequences import Refutation
@@ -22,27 +23,30 @@ from remanence.portable import PortablePolicy
 
 NUM_MAZES = 10_000  # in which an agent that samples is counted on
 FINITE, ENCLOSABLE = ("bmru",), ("mingru", "hybrid")
+SMOOTH = ("gru", "brc", "nbrc", "lstm")
 
 
 class Prover:
     """Decides for one agent, table by table.
 
     Memories of BMRUs are finitely many, and all found. Those of one layer of minGRU or hybrid are
-    enclosed, unless a sequence refutes. Of other cells, only sequences are looked for that refute.
+    enclosed, unless a sequence refutes. So are those of GRU, BRC, nBRC and LSTM, if boxes can be
+    found; of several layers of minGRU or hybrid, only sequences are looked for that refute.
     """
 
     def __init__(
         self,
-        policy: PortablePolicy,
+        arrays: Mapping[str, np.ndarray],
+        architecture: Mapping[str, Any],
         maze: LookupTreeMaze,
         lengths: Sequence[int],
         budget: int,
-        cell: str,
-        num_layers: int,
     ):
-        self.policy, self.budget, self.cell = policy, budget, cell
+        self.policy = policy = PortablePolicy(arrays, architecture)
+        self.cell = cell = architecture["cell"]
+        self._network, self.budget = (arrays, architecture), budget
         self.maze, self.lengths = maze, tuple(lengths)
-        self.enclosable = cell in ENCLOSABLE and num_layers == 1
+        self.enclosable = cell in ENCLOSABLE and architecture["num_layers"] == 1
         world = World(maze, lengths)
         patient = World(maze, shorten(world.lengths))
         self.worlds = {GREEDY: world, STRAIGHT: world, ANY: patient}
@@ -86,6 +90,11 @@ class Prover:
         looks = ExactLooks(self.policy, self.memories.prepared, self._switches)
         return Boxes(looks, self._marks, history, reach)
 
+    def make_smooth_boxes(self, history: int, reach: int) -> Boxes:
+        """The same, of cells whose units see each other."""
+        looks = SmoothLooks(self.policy, self._seen, *self._network)
+        return Boxes(looks, self._marks, history, reach)
+
     def disturb_boxes(self, radius: float, history: int, reach: int) -> Boxes:
         """The same, of memories of observations that are disturbed by no more than a radius."""
         looks = DisturbedLooks(self.policy, self._seen, self._switches, radius)
@@ -125,4 +134,6 @@ class Prover:
             refutation = dataclasses.replace(known, earliest=known.num_mazes == 1)
         if refutation:
             return case.conclude(REFUTED, refutation=refutation)
+        if self.cell in SMOOTH:
+            return grow(case, self.make_smooth_boxes)
         return enclose(case, self.make_boxes) if self.enclosable else case.give_up()
