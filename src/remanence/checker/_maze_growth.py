@@ -33,9 +33,12 @@ PUSH, FASTER = 1e-6, 1.03  # by how much boxes are made too large, and how that 
 class MazePolicy(Policy):
     """The policy on balls, which sees what there is to be seen in rows of mazes."""
 
-    def look(self, *numbers: Any) -> Ball:
-        if len(numbers) != self.shape["inputs"]:
-            return Ball(np.nan)  # the T-maze's corridor, which is not asked for
+    def look(self, cue: int, junction: int, previous: int | None = None) -> Ball:
+        del cue, junction, previous
+        return Ball(np.nan)  # the T-maze's corridor, which is not asked for
+
+    def see(self, numbers: tuple[int, ...]) -> Ball:
+        """What the first cell sees of an observation."""
         return self.run_dense("encoder", Ball(np.array(numbers, np.float64)[:, None]))
 
 
@@ -68,7 +71,7 @@ class GrownSets(Sets):
             some = known & (seen == kind)
             if some.any():
                 states = from_ends(low[some].T[None], high[some].T[None])
-                after = self.policy.update(self.policy.look(*numbers), states)
+                after = self.policy.update(self.policy.see(numbers), states)
                 ends = after.ends(after.doubt)
                 lows[some], highs[some] = (end[0].T for end in ends)
         return lows, highs

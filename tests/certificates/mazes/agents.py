@@ -55,8 +55,8 @@ def latch_by_hand(cell: str, gain: float = 3.0) -> tuple[Arrays, dict[str, Any]]
     """The same of units that hold because they excite themselves, of a GRU, BRC, nBRC or LSTM.
 
     A GRU's become tanh(gain h), a BRC's tanh(a h) with a = 1 + tanh(gain - 1), and an LSTM's c
-    hardly more than tanh(gain h); with a `gain` of less than 1/2 all forget. What is seen sets them, however
-    they are. The third one, which held the flag, is idle.
+    hardly more than tanh(gain h); with a `gain` of less than 1/2 all forget. What is seen sets
+    them, however they are. The third one, which held the flag, is idle.
     """
     arrays, shape = remember_by_hand()
     gates, size, wide = {"lstm": 4}.get(cell, 3), 3, cell in ("gru", "lstm")

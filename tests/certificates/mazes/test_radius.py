@@ -102,7 +102,7 @@ def test_a_hybrid_has_a_radius_no_larger_than_its_bmru():
     proof = prove_radius(prover, finding, TRUTH)
     assert proof is not None
     assert 0.01 < proof.radius < TRUTH
-    assert try_radius(prover, finding, TRUTH) is None
+    assert try_radius(prover, finding, TRUTH, *proof.stage) is None
 
 
 def test_an_agent_that_fails_without_disturbance_has_no_radius(tmp_path):

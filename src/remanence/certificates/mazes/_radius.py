@@ -22,7 +22,7 @@ from remanence.certificates.mazes._certify import (
     ignore,
     make_prover,
 )
-from remanence.certificates.mazes._enclosing import bound, judge, measure
+from remanence.certificates.mazes._enclosing import STAGES, bound, judge, measure
 from remanence.certificates.mazes._finding import CERTIFIED, Finding
 from remanence.certificates.mazes._looks import UndecidedError
 from remanence.certificates.mazes._prover import ENCLOSABLE, FINITE, Prover
@@ -37,6 +37,7 @@ from remanence.store import write_json
 KIND, FORMAT = "remanence maze radius", 1
 SMALLEST = 1e-5
 NUM_HALVINGS = 8
+NUM_FINER = 2  # stages that are tried beyond what it takes without disturbance
 # Of the radius that sets were found for, so that a coarser arithmetic finds them good as well.
 CLAIMED = 0.98
 
@@ -49,6 +50,11 @@ class Proof:
     history: int
     reach: int
     num_rounds: int
+
+    @property
+    def stage(self) -> tuple[int, int]:
+        """How much of the past is told apart."""
+        return self.history, self.reach
 
     def to_json(self) -> dict[str, Any]:
         """As the independent checker reads it."""
@@ -203,21 +209,35 @@ def _find_radius(agent: Agent, prover: Prover, finding: Finding) -> TableRadius:
 
 
 def prove_radius(prover: Prover, finding: Finding, largest: float) -> Proof | None:
-    """By halving, in logarithms."""
-    low, high, found = SMALLEST, largest, None
+    """By halving, in logarithms; with sets as fine as it takes without disturbance, or finer."""
+    low, high, found, stages = SMALLEST, largest, None, _list_stages(finding)
     for number in range(1 + NUM_HALVINGS if low < high else 0):
         middle = low if number == 0 else float(np.sqrt(low * high))
-        proof = try_radius(prover, finding, middle)
-        if number == 0 and proof is None:
+        tried = (try_radius(prover, finding, middle, *stage) for stage in stages)
+        proof = next((it for it in tried if it is not None), None)
+        if proof is None:
+            high = middle
+        else:
+            # What is too coarse here is so for larger radii.
+            low, found, stages = middle, proof, stages[stages.index(proof.stage) :]
+        if found is None:
             break
-        low, high, found = (low, middle, found) if proof is None else (middle, high, proof)
     return found and dataclasses.replace(found, radius=CLAIMED * found.radius)
 
 
-def try_radius(prover: Prover, finding: Finding, radius: float) -> Proof | None:
-    """Whether sets of memories as fine as those without disturbance prove this radius."""
+def _list_stages(finding: Finding) -> list[tuple[int, int]]:
+    """How much of the past is told apart: as without disturbance, then more of earlier mazes."""
+    if finding.history is None or finding.reach is None:
+        return [(0, 0)]  # all memories of a BMRU were found
+    finer = [it for it in STAGES if it[0] == it[1] > finding.history]
+    return [(finding.history, finding.reach), *finer[:NUM_FINER]]
+
+
+def try_radius(
+    prover: Prover, finding: Finding, radius: float, history: int, reach: int
+) -> Proof | None:
+    """Whether sets of memories that are told apart by so much prove this radius."""
     case = prover.open_case(finding.table, finding.walk)
-    history, reach = finding.history or 0, finding.reach or 0
     try:
         enclosure = bound(case, prover.disturb_boxes(radius, history, reach))
     except UndecidedError:
