@@ -87,11 +87,15 @@ def _describe_verdict(finding: Mapping[str, Any]) -> str:
     by = (
         f"{finding['num_memories']:,} memories, all there are"
         if finding["method"] == SEARCH
-        else f"sets of memories with the same {finding['history']} last observations"
+        else f"sets of memories that end in the same {_count(finding['history'])}"
     )
     margin = finding["least_margin"]
     least = "" if margin is None else f"; a sampled arm is right with {_show(margin)} or more"
     return f"always right, by {by}{least}"
+
+
+def _count(history: int) -> str:
+    return "observation" if history == 1 else f"{history} observations"
 
 
 def _show(margin: float) -> str:
