@@ -14,7 +14,7 @@ from remanence.store import describe_machine
 from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
-PAGES = (*PAGES, "docs/results/tmaze/README.md")
+PAGES = (*PAGES, "docs/results/tmaze/README.md", "docs/results/lookup-tree/README.md")
 # Where compiled programs are kept, and which; and what is left out of them, which is not computed.
 KEPT_COMPILED = (
     "JAX_COMPILATION_CACHE_DIR",

@@ -13,29 +13,34 @@ from remanence.report import VERDICTS
 from remanence.store import read_json
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "docs" / "results" / "tmaze"
+STUDIES = ROOT / "docs" / "results"
+RESULTS = STUDIES / "tmaze"
 AGENTS = ROOT / "examples" / "agents"
 TRAININGS = {"lengths 1-3": "tmaze-short", "length 100": "tmaze-long"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_report_and_the_readme_count_claims_as_their_table_does():
-    claims = (RESULTS / "claims.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("study", ["tmaze", "lookup-tree"])
+def test_the_report_and_the_readme_count_claims_as_their_table_does(study):
+    claims = (STUDIES / study / "claims.md").read_text(encoding="utf-8")
     verdicts = re.findall(r"\*\*(.*)\*\* \|$", claims, re.MULTILINE)
     counts = [verdicts.count(it) for it in VERDICTS]
     assert sum(counts) == len(verdicts)
-    report = (RESULTS / "report.html").read_text(encoding="utf-8")
+    report = (STUDIES / study / "report.html").read_text(encoding="utf-8")
     assert [report.count(f">{verdict}</td>") for verdict in VERDICTS] == counts
-    words = " ".join(README.split())
+    told = README.partition("## The paper's claims")[2].partition("\n## ")[0]
+    (told,) = (part for part in told.split("\n### ") if f"docs/results/{study}/claims.md" in part)
+    words = " ".join(told.split())
     agree, disagree, untested = counts
     assert f"Of {len(verdicts)} claims that the paper makes" in words
     assert f"{agree} agree with what it found, {disagree} disagree and {untested} could" in words
-    told = README.partition("## The paper's claims")[2].partition("\n## ")[0]
     assert len(re.findall(r"^- \*", told, re.MULTILINE)) == disagree
 
 
-def test_results_are_small():
-    assert sum(file.stat().st_size for file in RESULTS.rglob("*") if file.is_file()) < 10e6
+@pytest.mark.parametrize("study", ["tmaze", "lookup-tree"])
+def test_results_are_small(study):
+    files = (file for file in (STUDIES / study).rglob("*") if file.is_file())
+    assert sum(file.stat().st_size for file in files) < 10e6
 
 
 def test_the_table_of_results_is_the_summary():
@@ -63,4 +68,14 @@ def test_the_table_of_results_is_the_summary():
 def test_example_agents_are_those_of_the_study(cell):
     certificate = read_json(RESULTS / "certificates" / f"tmaze-short-{cell}" / "seed-1.json")
     weights = load_file(AGENTS / cell / "agents" / "seed-1.safetensors")
+    assert certificate["agent"]["sha256"] == hash_policy(weights)
+
+
+@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru", "hybrid"])
+def test_wide_example_agents_are_those_of_the_study(cell):
+    run = AGENTS / "lookup-tree" / cell
+    (seed,) = read_json(run / "run.json")["what"]["seeds"]
+    certificates = STUDIES / "lookup-tree" / "certificates" / f"lookup-tree-{cell}"
+    certificate = read_json(certificates / f"seed-{seed}.json")
+    weights = load_file(run / "agents" / f"seed-{seed}.safetensors")
     assert certificate["agent"]["sha256"] == hash_policy(weights)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from remanence.figures import select_rows, tabulate_levels
-from remanence.papers.multistability.lookup_tree._entries import find_entry_levels
 
 MODELS = {"gru": False, "brc": False, "mingru": True, "bmru": True, "hybrid": True}
 SEEDS = (1, 2, 3)
@@ -75,7 +74,6 @@ def make_tables():
     }
     return {
         "task": stack([{"table_size": 3, "index_encoding": "one-hot", "num_tables": 6}]),
-        "entries": find_entry_levels(3),
         "levels": tabulate_levels(LEVELS),
         "agents": stack(agents),
         "curves": stack(curves),

@@ -148,7 +148,7 @@ def test_a_variant_may_be_about_another_task(tmp_path):
 def test_of_an_empty_study_there_are_empty_tables(tmp_path):
     begin_study(tmp_path)
     tables = derive_tables(read_records(tmp_path))
-    known = ("growth", "levels", "task", "entries")
+    known = ("growth", "levels", "task")
     about = {name: columns for name, columns in tables.items() if name not in known}
     assert all(len(column) == 0 for columns in about.values() for column in columns.values())
     findings = judge_claims(CLAIMS, tables)

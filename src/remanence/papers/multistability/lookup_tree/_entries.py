@@ -6,22 +6,20 @@ from collections import defaultdict
 import numpy as np
 
 from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM
-from remanence.figures import Columns
 
 
-def find_entry_levels(table_size: int) -> Columns:
-    """The best `share` of right decisions, and `return`, for each number of entries that are known.
+def find_entry_levels(table_size: int) -> np.ndarray:
+    """The best return for each number of entries that are known, (table_size + 1,).
 
     Tables are never all equal, so one entry tells something about the others: of a table of three,
     each other entry is more likely its opposite.
 
     >>> from remanence.papers.multistability.lookup_tree._entries import find_entry_levels
-    >>> find_entry_levels(3)["share"].round(3).tolist()
-    [0.5, 0.833, 0.917, 1.0]
+    >>> find_entry_levels(3).round(2).tolist()
+    [1.95, 3.32, 3.66, 4.0]
     """
     shares = np.array([_find_share(table_size, known) for known in range(table_size + 1)])
-    returns = REWARD_WRONG_ARM + (REWARD_RIGHT_ARM - REWARD_WRONG_ARM) * shares
-    return {"num_entries": np.arange(table_size + 1), "share": shares, "return": returns}
+    return REWARD_WRONG_ARM + (REWARD_RIGHT_ARM - REWARD_WRONG_ARM) * shares
 
 
 def _find_share(table_size: int, known: int) -> float:

@@ -22,6 +22,7 @@ from remanence.figures import (
     select_rows,
 )
 from remanence.papers.multistability._looks import MODELS
+from remanence.papers.multistability.lookup_tree._entries import find_entry_levels
 
 LEVELS = {"optimal": 4.0, "coin flip": 1.95}
 # Who decides every maze is hardly ever below it, however badly; who runs out of time is.
@@ -35,7 +36,7 @@ def draw_scatter(table: str, tables: Tables) -> Figure:
     scores = tables[table]
     models = assign_looks(scores["model"].tolist(), MODELS)
     numbers = np.unique(scores["num_mazes"]).tolist()
-    levels = LEVELS | _name_entries(tables["entries"])
+    levels = LEVELS | _name_entries(tables["task"]["table_size"].item())
     with mpl.rc_context(STYLE):
         figure = make_figure(7.4, 2.7)
         panels = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
@@ -49,10 +50,13 @@ def draw_scatter(table: str, tables: Tables) -> Figure:
     return figure
 
 
-def _name_entries(entries: Columns) -> dict[str, float]:
+def _name_entries(table_size: int) -> dict[str, float]:
     """What some entries of the table are good for; with none it is a coin flip."""
-    pairs = list(zip(entries["num_entries"].tolist(), entries["return"].tolist(), strict=True))
-    return {"1 entry" if n == 1 else f"{n} entries": level for n, level in pairs[1:-1]}
+    known = find_entry_levels(table_size).tolist()[1:-1]
+    return {
+        "1 entry" if number == 1 else f"{number} entries": level
+        for number, level in enumerate(known, start=1)
+    }
 
 
 def _draw_panel(

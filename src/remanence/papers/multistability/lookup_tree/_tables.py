@@ -3,8 +3,6 @@
 Besides those that every experiment has, and like them of the main arm alone, without variants:
 
 task        one row: `table_size`, `index_encoding`, `num_tables`
-entries     a row for each number of the table's entries that may be remembered: the best `share` of
-            right decisions, and `return`
 scores      a row for each agent, `num_mazes` and way of `acting` ("sampled", "greedy"): `return`,
             with an interval from `low` to `high`; `share_right` of the decisions that were taken,
             from `share_low` to `share_high`; `num_decisions`, the mazes that were passed;
@@ -33,7 +31,6 @@ import numpy as np
 
 from remanence.figures import Columns, Tables, count_rows, keep_rows, order, select_rows
 from remanence.papers.multistability._looks import MODELS
-from remanence.papers.multistability.lookup_tree._entries import find_entry_levels
 from remanence.papers.multistability.lookup_tree._intervals import (
     find_interval,
     find_nested_interval,
@@ -84,7 +81,6 @@ def derive_tables(records: Records) -> Tables:
     return {
         **derive_common_tables(records),
         "task": task,
-        "entries": find_entry_levels(task["table_size"].item()),
         "scores": scores,
         "groups": stack_rows(list(_list_groups(scores)), GROUP_COLUMNS),
         "reach": stack_rows(list(_list_reach(records)), REACH_COLUMNS),
