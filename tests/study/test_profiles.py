@@ -272,10 +272,13 @@ def test_a_mistake_in_the_variants_is_told(old, new, message, tmp_path):
 
 
 def test_sampled_agents_may_be_evaluated_at_lengths_of_their_own(tmp_path):
-    text = PROFILE.replace("lengths = [2, 100]", "lengths = [2, 100]\nsampled_lengths = [3]")
+    own = "sampled_lengths = [2]\n"
+    assert own in PROFILE
+    text = PROFILE.replace(own, own.replace("2", "3"))
     job = load_tiny(tmp_path, text).jobs[0]
     assert (job.list_lengths(), job.list_lengths(sampled=True)) == ((2, 100), (3,))
-    assert load_tiny(tmp_path).jobs[0].list_lengths(sampled=True) == (2, 100)
+    shared = load_tiny(tmp_path, PROFILE.replace(own, ""))
+    assert shared.jobs[0].list_lengths(sampled=True) == (2, 100)
     with pytest.raises(RemanenceError, match="sampled_lengths = "):
         load_tiny(tmp_path, text.replace("[3]", "[0]"))
 
