@@ -28,6 +28,16 @@ def test_a_hybrid_that_remembers_by_hand_is_certified():
         assert 0 < (found["any"].least_margin or 0) < 1
 
 
+def test_no_less_is_said_of_walking_straight_ahead_than_of_any_walk():
+    """Coarse sets suffice for it, and finer ones say more."""
+    prover = make_prover(remember_by_hand("hybrid", leak=0.42))
+    found, first = prover.decide(TABLES[0]), prover.settle(TABLES[0], "straight")
+    coarse, straight, any_walk = (
+        it.least_margin or 0 for it in (first, found["straight"], found["any"])
+    )
+    assert 0 < coarse < any_walk < straight
+
+
 def test_one_that_leaks_too_much_is_not():
     found = make_prover(remember_by_hand("hybrid", leak=2.0)).decide(TABLES[0])
     assert {it.verdict for it in found.values()} <= {"refuted", "undecided"}

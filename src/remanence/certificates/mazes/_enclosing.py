@@ -1,6 +1,6 @@
 """Proofs by sets: boxes that are told apart by more and more of the past, until they suffice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from remanence.certificates.mazes._world import DOWN, UP
 
 # How many observations are told apart, and how many of them from before the maze: from few boxes to
 # many. What lingers in a maze needs a long history there, and what is led on one of earlier mazes.
-STAGES = ((1, 1), (2, 2), (4, 1), (3, 3), (6, 1), (4, 4), (7, 1), (5, 5), (8, 1), (10, 1))
+Stages = Sequence[tuple[int, int]]
+STAGES: Stages = ((1, 1), (2, 2), (4, 1), (3, 3), (6, 1), (4, 4), (7, 1), (5, 5), (8, 1), (10, 1))
 COST = 5  # of a box, in nodes of a search
 WORK = 25  # how often a box may be mapped, for each node that the budget allows a search
 # Where the margin is hardly less wrong after a few stages, finer boxes do not help.
@@ -27,11 +28,11 @@ MakeBoxes = Callable[[int, int], Boxes]  # for a history and a reach
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
 
 
-def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
+def enclose(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Finding:
     """Sets of memories, finer and finer, until they prove it or no more is to be hoped for."""
     work, margins = 0, []
     try:
-        for history, reach in STAGES:
+        for history, reach in stages:
             enclosure = bound(case, make_boxes(history, reach))
             if enclosure is None:
                 continue
@@ -49,11 +50,11 @@ def enclose(case: Case, make_boxes: MakeBoxes) -> Finding:
     return case.give_up()
 
 
-def grow(case: Case, make_boxes: MakeBoxes) -> Finding:
+def grow(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Finding:
     """The same by sets that grow from the first memories; not of greedy agents."""
     work = 0
     try:
-        for history, reach in STAGES if case.walk != GREEDY else ():
+        for history, reach in stages if case.walk != GREEDY else ():
             boxes = make_boxes(history, reach)
             search = _search_all(case, boxes, case.choose())
             if search is None:

@@ -9,8 +9,8 @@ import numpy as np
 from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._chain import Chain
-from remanence.certificates.mazes._enclosing import enclose, grow
-from remanence.certificates.mazes._finding import REFUTED, Finding
+from remanence.certificates.mazes._enclosing import STAGES, Stages, enclose, grow
+from remanence.certificates.mazes._finding import REFUTED, SETS, Finding
 from remanence.certificates.mazes._forgetting import find_forgotten
 from remanence.certificates.mazes._looks import DisturbedLooks, ExactLooks, SmoothLooks
 from remanence.certificates.mazes._memories import Memories
@@ -74,8 +74,21 @@ class Prover:
 
     def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
         """The verdict for each way of walking."""
-        found = {walk: self.settle(table, walk) for walk in (GREEDY, STRAIGHT)}
-        return {**found, ANY: self.settle(table, ANY, found[STRAIGHT].refutation)}
+        greedy, straight = (self.settle(table, walk) for walk in (GREEDY, STRAIGHT))
+        any_walk = self.settle(table, ANY, straight.refutation)
+        if any_walk.method == SETS:
+            straight = self._refine(straight, any_walk)
+        return {GREEDY: greedy, STRAIGHT: straight, ANY: any_walk}
+
+    def _refine(self, straight: Finding, any_walk: Finding) -> Finding:
+        """No less is to be said of walking straight ahead, which is one way among all."""
+        if (straight.least_margin or 0) >= (any_walk.least_margin or 0):
+            return straight
+        assert any_walk.history is not None
+        assert any_walk.reach is not None
+        stages = [(any_walk.history, any_walk.reach)]
+        finer = self._enclose(self.open_case(straight.table, STRAIGHT), stages)
+        return max(straight, finer, key=lambda it: it.least_margin or 0)
 
     def find_forgotten(self) -> int | None:
         """From which maze on it provably cannot tell tables apart; None if that is not shown."""
@@ -134,6 +147,10 @@ class Prover:
             refutation = dataclasses.replace(known, earliest=known.num_mazes == 1)
         if refutation:
             return case.conclude(REFUTED, refutation=refutation)
+        return self._enclose(case)
+
+    def _enclose(self, case: Case, stages: Stages = STAGES) -> Finding:
+        """What sets prove, if there are any for this cell."""
         if self.cell in SMOOTH:
-            return grow(case, self.make_smooth_boxes)
-        return enclose(case, self.make_boxes) if self.enclosable else case.give_up()
+            return grow(case, self.make_smooth_boxes, stages)
+        return enclose(case, self.make_boxes, stages) if self.enclosable else case.give_up()
