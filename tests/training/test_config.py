@@ -55,6 +55,7 @@ def test_any_number_can_be_changed():
         ({"num_minibatches": 3}, "must divide the number of environments, 50"),
         ({"discount": 1.1}, "discount = 1.1"),
         ({"clip_range": -0.1}, "clip_range = -0.1"),
+        ({"state_passing": 1.5}, "state_passing = 1.5 .* it cannot exceed 1"),
         ({"initialization": "zeros"}, "initialization = 'zeros' .* use one of xavier, orthogonal"),
     ],
 )
@@ -66,9 +67,9 @@ def test_impossible_numbers_are_refused(changes, message):
 def test_what_earlier_versions_did_not_have_is_told_where_it_is_another():
     """So that a run of theirs can be resumed, and a study of theirs goes on with its agents."""
     usual = PPOConfig().to_json()
-    assert {"time_limit_ends", "initialization"}.isdisjoint(usual)
+    assert {"time_limit_ends", "initialization", "state_passing"}.isdisjoint(usual)
     assert usual["normalize_advantages"] is True
-    changes = {"time_limit_ends": True, "initialization": "pytorch"}
+    changes = {"time_limit_ends": True, "initialization": "pytorch", "state_passing": 0.5}
     assert change_config(PPOConfig(), changes).to_json() == {**usual, **changes}
 
 

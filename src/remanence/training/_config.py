@@ -15,7 +15,7 @@ MOST_STEPS = 2**31 - 1
 MOST_EPOCHS = 10_000
 # What earlier versions did not have is told only where it is not what they did: the description of
 # a training is the same in all versions.
-_NEWER = ("time_limit_ends", "initialization")
+_NEWER = ("time_limit_ends", "initialization", "state_passing")
 
 
 def _check_kind(option: str, value: Any, default: Any) -> None:
@@ -45,6 +45,11 @@ class PPOConfig:
       makes no difference between the two, which is true;
     - `initialization`, how weights start: xavier, one of `networks.INITIALIZATIONS`.
 
+    Not in the paper: `state_passing` is the share of training episodes that begin with the state in
+    which the one before ended, and not with the initial one, so that agents also learn from what
+    memories are like after many episodes (Buitrago Ruiz and Gu 2025). Acting otherwise than in
+    training always begins with the initial state.
+
     >>> from remanence import training
     >>> training.PPOConfig(num_envs=10, num_iterations=20).num_steps
     1400
@@ -73,6 +78,7 @@ class PPOConfig:
     normalize_advantages: bool = True
     time_limit_ends: bool = False
     initialization: str = "xavier"
+    state_passing: float = 0.0
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -99,7 +105,7 @@ class PPOConfig:
                 "learning rates would be 0 before the last iteration; use at least "
                 f"num_iterations, {self.num_iterations}",
             )
-        for option in ("advantage_decay", "discount"):
+        for option in ("advantage_decay", "discount", "state_passing"):
             if getattr(self, option) > 1:
                 raise InvalidOptionError(option, getattr(self, option), "it cannot exceed 1")
 

@@ -124,6 +124,7 @@ class Learner:
             state.stage,
             self.config.num_steps,
             derive_key(_derive_iteration_key(state), "rollout"),
+            self.config.state_passing,
         )
         values = evaluate_rollout(value, rollout, state.value_state)
         over = rollout.terminated

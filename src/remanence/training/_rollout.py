@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from remanence._keys import derive_key
 from remanence._typing import Key
 from remanence.envs import AbstractEnvironment
 from remanence.networks import Network
@@ -34,9 +35,9 @@ class Stage(eqx.Module):
 class Rollout(NamedTuple):
     """What happened, step by step.
 
-    `first` says that the observation opens an episode. `final_observation` is what followed the
-    action within its own episode. `episode_return` and `episode_length` are those of the episode
-    so far, the step included.
+    `first` says that the observation opens an episode, and that states are reset before it.
+    `final_observation` is what followed the action within its own episode. `episode_return` and
+    `episode_length` are those of the episode so far, the step included.
     """
 
     observation: Float[Array, "time envs observation"]
@@ -70,13 +71,15 @@ def collect_rollout(
     stage: Stage,
     num_steps: int,
     key: Key,
+    state_passing: float = 0.0,
 ) -> tuple[Stage, Rollout]:
     """Act for `num_steps` steps in every environment, sampling from the policy.
 
     Whatever does not depend on what happens is computed before or after the loop, for all steps
-    at once, unless that would take too much room.
+    at once, unless that would take too much room. Of the episodes that follow another one, a share
+    of `state_passing` goes on with its state, and does not count as `first`.
     """
-    draw, act = _make_act(environment, params, policy, len(stage.first))
+    draw, act = _make_act(environment, params, policy, len(stage.first), state_passing)
     keys = jax.random.split(key, num_steps)
     if _count_bytes(jax.eval_shape(jax.vmap(draw), keys)) <= MOST_BYTES_DRAWN:
         stage, (record, logits) = jax.lax.scan(act, stage, jax.vmap(draw)(keys))
@@ -89,19 +92,27 @@ def collect_rollout(
 
 
 def _make_act(
-    environment: AbstractEnvironment, params: Any, policy: Network, num_envs: int
+    environment: AbstractEnvironment,
+    params: Any,
+    policy: Network,
+    num_envs: int,
+    state_passing: float,
 ) -> tuple[Callable[[Key], Any], Callable[[Stage, Any], Any]]:
     """What a step of all environments draws, and the step from there."""
     initial_state = policy.initial_state()
     num_actions = len(policy.output.weight)
     draw, step_from = _separate_draws(environment, params)
 
-    def draw_step(key: Key) -> tuple[Any, Float[Array, "envs actions"]]:
+    def draw_step(key: Key) -> tuple[Any, Float[Array, "envs actions"], Bool[Array, " envs"]]:
         keys = jax.random.split(key, 1 + num_envs)
-        return jax.vmap(draw)(keys[1:]), jax.random.gumbel(keys[0], (num_envs, num_actions))
+        noise = jax.random.gumbel(keys[0], (num_envs, num_actions))
+        passing = jnp.zeros(num_envs, bool)
+        if state_passing:
+            passing = jax.random.bernoulli(derive_key(key, "passing"), state_passing, (num_envs,))
+        return jax.vmap(draw)(keys[1:]), noise, passing
 
     def act(stage: Stage, now: Any) -> tuple[Stage, tuple[dict[str, Array], Array]]:
-        drawn, noise = now
+        drawn, noise, passing = now
         state = jnp.where(stage.first[:, None], initial_state[None], stage.policy_state)
         logits, state = jax.vmap(policy.step)(stage.observation, state)
         # With Gumbel's noise, the largest of the logits is a sample of the policy.
@@ -126,7 +137,7 @@ def _make_act(
         stage = Stage(
             env_state=env_state,
             observation=observation,
-            first=ended,
+            first=ended & ~passing,
             policy_state=state,
             episode_return=jnp.where(ended, 0.0, episode_return),
             episode_length=jnp.where(ended, 0, episode_length),
