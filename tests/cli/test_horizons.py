@@ -1,6 +1,7 @@
 """`evaluate`, `certify` and `check` on agents that were made by hand."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -145,6 +146,21 @@ def test_certify_tells_radii_that_check_verifies(run, capsys):
         main(["check", str(run / "radii/seed-1.json"), str(run / "agents/seed-1.safetensors")])
     assert end.value.code == 0
     assert "acts right at every length from 2 on" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--sampled", "--budget", "10"], "budget = 10 .* does not go with --sampled"),
+        (["--sampled", "--radius"], "radius = True .* does not go with --sampled"),
+        (["--radius", "--budget", "10"], "budget = 10 .* does not go with --radius"),
+        (["--walk", "any"], "walk = 'any' .* leave it out"),
+    ],
+)
+def test_certify_refuses_options_that_would_not_count(options, problem, run, capsys):
+    with pytest.raises(SystemExit):
+        main(["certify", str(run), *options])
+    assert re.search(problem, " ".join(capsys.readouterr().err.split()))
 
 
 def test_certify_tells_a_verdict_in_one_screen(run, capsys, monkeypatch):
@@ -323,7 +339,7 @@ def test_columns_are_powers_of_ten_where_there_are_many():
 def test_certify_and_check_speak_of_every_sequence_of_mazes(tree_run, capsys):
     main(["certify", str(tree_run), "--lengths", "1-2", "--budget", "500"])
     shown = capsys.readouterr().out
-    assert "seed 1, mingru, in any number of mazes of the lengths 1, 2" in shown
+    assert "seed 1, mingru, in any number of mazes of lengths 1, 2" in shown
     assert "stalls at the earliest in maze 1, and never takes an arm" in shown
     assert (tree_run / "maze_certificates.parquet").exists()
     with pytest.raises(SystemExit) as end:

@@ -96,7 +96,7 @@ def describe(report: Report, rerun: bool = False) -> str:
     """A report on one screen of 80 columns."""
     lines = _introduce(report)
     for part, statements in itertools.groupby(report.statements, lambda found: found.part):
-        lines += ["", PARTS[part] + _name_program(report, part)]
+        lines += ["", *textwrap.wrap(PARTS[part] + _name_program(report, part), WIDTH)]
         lines += _list_statements(list(statements), rerun)
     return "\n".join([*lines, "", VERDICTS[report.verdict]])
 
@@ -105,8 +105,10 @@ def _introduce(report: Report) -> list[str]:
     about, form = report.environment, f"A {report.kind} of format {report.format}"
     if about["name"] != "tmaze":
         lengths = ", ".join(map(str, about["lengths"]))
-        mazes = f"every sequence of mazes of the lengths {lengths}"
-        return textwrap.wrap(f"{form}, for {mazes}, tables of {about['table_size']}", WIDTH)
+        plural = "s" if len(about["lengths"]) > 1 else ""
+        mazes = f"every sequence of mazes of length{plural} {lengths}"
+        tables = f"tables of {about['table_size']} entries, the index {about['index_encoding']}"
+        return textwrap.wrap(f"{form}, for {mazes}, {tables}", WIDTH)
     factor = about["time_limit_factor"]
     limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
     is_old = report.format == 1 and report.kind == "certificate"

@@ -11,7 +11,7 @@ from ._maze_forgetting import is_forgotten
 from ._maze_growth import CELLS as GROWN
 from ._maze_growth import prove_grown
 from ._maze_sets import NotProvedError, prove
-from ._mazes import Mazes, TooManyError, replay, search
+from ._mazes import Mazes, MoreThanSaidError, TooManyError, replay, search
 from ._program import Program
 from ._statements import NOT_REPRODUCED, OPEN, VERIFIED, Statement, judge
 from ._statements import REFUTED as FALSE
@@ -50,8 +50,8 @@ def check_findings(
 def _check_forgotten(program: Program, certificate: Mapping[str, Any]) -> Statement:
     number = certificate["forgotten"]
     says = (
-        f"from maze {number:,} on it is right with 51% at most, on average over a table and its "
-        "opposite, if both see the same, but for rounding"
+        f"from maze {number:,} on a sampled arm is right with 51% at most, on average over a table "
+        "and its opposite, if both see the same, but for rounding"
     )
     if is_forgotten(program, certificate["environment"], number):
         return Statement("agent", "forgotten", says, VERIFIED)
@@ -99,7 +99,8 @@ def _count(history: int) -> str:
 
 
 def _show(margin: float) -> str:
-    return f"{100 * (0.5 + 0.5 * np.tanh(margin / 2)):.3g}%"
+    """The probability of the right arm, rounded down."""
+    return f"{min(99.9, np.floor(1000 * (0.5 + 0.5 * np.tanh(margin / 2))) / 10):.3g}%"
 
 
 def _check(mazes: Mazes, finding: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -136,8 +137,10 @@ def _check_census(
     """All memories, and in which maze the first failure is; 0 if that is not said."""
     try:
         found = search(mazes, finding["walk"], finding["num_memories"])
-    except TooManyError as error:
+    except MoreThanSaidError as error:
         return FALSE, str(error)
+    except TooManyError as error:
+        return NOT_REPRODUCED, str(error)
     if finding["num_memories"] != found.num_memories:
         return FALSE, f"there are {found.num_memories:,} memories"
     if finding["least_margin"] is not None and finding["least_margin"] != found.least_margin:

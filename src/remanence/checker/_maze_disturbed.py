@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._maze_sets import (
+    TINY,
     Node,
     NotProvedError,
     Sets,
@@ -23,7 +24,6 @@ from ._maze_sets import (
 from ._mazes import Mazes, Spot
 
 SIGMOID_UNITS, ROUNDINGS = 8, 4  # in units of the program's precision
-TINY = 1e-37  # covers what underflows
 CELLS = ("bmru", "mingru", "hybrid")
 
 

@@ -22,6 +22,8 @@ def is_forgotten(program: Program, environment: Mapping[str, Any], maze: int) ->
     """
     if program.shape["cell"] != "mingru" or program.shape["num_layers"] != 1:
         return False
+    if maze < 2:  # in the first maze the table itself is seen
+        return False
     opened, decays = {}, []
     for table in list_tables(environment["table_size"]):
         mazes = Mazes(program, environment, table)

@@ -19,6 +19,7 @@ from ._mazes import DOWN, LEFT, RIGHT, UP, Mazes, Spot, TooManyError, at_junctio
 from ._program import Program, add_up, read_decay, rectify
 
 MOST_SETS = 200_000
+TINY, LARGEST = 1e-37, 2.0**100  # what underflows is less, and what is less does not overflow
 WIDEST = 2.0**40
 ROUNDS_BEFORE = 200
 
@@ -162,8 +163,10 @@ def compare(program: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     size = np.abs(weight) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(bias)
     # Each logit is rounded n + 1 times at most (Higham 2002, section 3.1); what is computed here is
     # rounded far less, which the same again covers.
-    share = 2 * (weight.shape[1] + 2) * float(np.finfo(program.dtype).eps)
-    return least - share * (size[:, None] + size[None])
+    count = 2 * (weight.shape[1] + 2)
+    slack = count * (float(np.finfo(program.dtype).eps) * size + TINY)
+    slack = np.where(size <= LARGEST, slack, np.inf)
+    return least - (slack[:, None] + slack[None])
 
 
 class Graph:

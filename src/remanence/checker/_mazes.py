@@ -17,6 +17,10 @@ class TooManyError(Exception):
     """There is more than is looked at."""
 
 
+class MoreThanSaidError(TooManyError):
+    """There is more than there should be."""
+
+
 class Spot(NamedTuple):
     """A maze and a place in it; `entered` and `first` where an index and the table are seen."""
 
@@ -150,8 +154,10 @@ def search(mazes: Mazes, walk: str, most_memories: int, num_mazes: int | None = 
                 leaving |= {node[1]} if None in targets else set()
                 after[node] = [(target, node[1]) for target in targets if target]
                 following += after[node]
-            if len(met) > MOST_NODES or len(memories) > most_memories:
-                raise TooManyError("there are more memories than the certificate says")
+            if len(memories) > most_memories:
+                raise MoreThanSaidError("there are more memories than the certificate says")
+            if len(met) > MOST_NODES:
+                raise TooManyError(f"there are more than {MOST_NODES:,} pairs of place and memory")
             level = list(dict.fromkeys(following))
         if walk == GREEDY and failure is None and _stalls(mazes, after):
             failure = number

@@ -74,6 +74,7 @@ class Certify(Command):
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
+        self._refuse_what_is_not_used()
         if self.sampled:
             tell_limits(group, console, self.json)
             return
@@ -101,6 +102,18 @@ class Certify(Command):
         else:
             tabulate(console, certificates)
         console.print(f"Written to {out}.", highlight=False)
+
+    def _refuse_what_is_not_used(self) -> None:
+        """Whoever gives an option expects it to count."""
+        idle = {
+            "--sampled": ("budget", "lengths", "out", "walk", "radius") if self.sampled else (),
+            "--radius": ("budget", "out") if self.radius else (),
+        }
+        for kind, options in idle.items():
+            for option in options:
+                if (given := getattr(self, option)) not in (None, False):
+                    remedy = f"leave it out: it does not go with {kind}"
+                    raise InvalidOptionError(option, given, remedy)
 
     def _certify(self, group: AgentGroup) -> dict[int, Any]:
         budget = BUDGET if self.budget is None else self.budget

@@ -10,9 +10,10 @@ from remanence.certificates.mazes import VERDICTS, WALKS, MazeCertificate, expla
 def tell_mazes(console: Console, seed: int, certificate: MazeCertificate) -> None:
     """One agent, in words."""
     cell, maze = certificate.agent["architecture"]["cell"], certificate.environment
+    plural = "s" if len(maze["lengths"]) > 1 else ""
     lengths = ", ".join(map(str, maze["lengths"]))
     console.print(
-        f"[bold]seed {seed}[/bold], {cell}, in any number of mazes of the lengths {lengths}",
+        f"[bold]seed {seed}[/bold], {cell}, in any number of mazes of length{plural} {lengths}",
         highlight=False,
     )
     for heading, sentences in explain_mazes(certificate):

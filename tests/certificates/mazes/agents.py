@@ -48,7 +48,7 @@ def remember_by_hand(cell: str = "bmru", leak: float = 0.01) -> tuple[Arrays, di
         arrays["cell.cells.1.ceiling"] = np.array([1, 0.9, 0.5])
         leaks = np.full((4, 3), leak)
         arrays["head.0.weight"] = np.hstack([arrays["head.0.weight"], leaks])
-    return _name(arrays), _shape(cell, 6 if cell == "hybrid" else 3, head=[4])
+    return name_arrays(arrays), shape_policy(cell, 6 if cell == "hybrid" else 3, head=[4])
 
 
 def latch_by_hand(cell: str, gain: float = 3.0) -> tuple[Arrays, dict[str, Any]]:
@@ -70,7 +70,7 @@ def latch_by_hand(cell: str, gain: float = 3.0) -> tuple[Arrays, dict[str, Any]]
     made = {"inputs.weight": weight, "inputs.bias": bias}
     made["recurrent_weight"] = recurrent[:, 0] if cell == "brc" else recurrent
     del arrays["policy.cell.alpha"]
-    arrays |= _name({f"cell.{name}": array for name, array in made.items()})
+    arrays |= name_arrays({f"cell.{name}": array for name, array in made.items()})
     arrays["policy.output.weight"][3] *= 2  # an LSTM's are far from 1 at first
     return arrays, {**shape, "cell": cell, "state_size": 2 * size if cell == "lstm" else size}
 
@@ -91,14 +91,14 @@ def make_random(cell: str, seed: int, size: int = 4) -> tuple[Arrays, dict[str, 
         arrays[f"cell.{prefix}inputs.weight"][1] *= 0.5
     if cell == "gru":
         arrays["cell.recurrent_weight"] = rng.normal(size=(3, size, size))
-    return _name(arrays), _shape(cell, size, head=[])
+    return name_arrays(arrays), shape_policy(cell, size, head=[])
 
 
-def _name(arrays: Arrays) -> Arrays:
+def name_arrays(arrays: Arrays) -> Arrays:
     return {f"policy.{name}": np.asarray(it, np.float32) for name, it in arrays.items()}
 
 
-def _shape(cell: str, size: int, head: list[int]) -> dict[str, Any]:
+def shape_policy(cell: str, size: int, head: list[int]) -> dict[str, Any]:
     return {
         **{"cell": cell, "state_size": size, "num_layers": 1, "encoder": [], "head": head},
         **{"skip": False, "dropout": 0.0, "cell_options": {}},

@@ -70,3 +70,5 @@ def test_lengths_are_checked():
         World(LookupTreeMaze(), [])
     with pytest.raises(InvalidOptionError, match="lengths"):
         World(LookupTreeMaze(), [0])
+    with pytest.raises(InvalidOptionError, match=r"101 of them.* up to 100"):
+        World(LookupTreeMaze(), range(1, 102))

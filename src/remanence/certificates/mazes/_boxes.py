@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from remanence.certificates.mazes._looks import AbstractLooks, Ends, UndecidedError
+from remanence.certificates._intervals import LARGEST
+from remanence.certificates.mazes._looks import TINY, AbstractLooks, Ends, UndecidedError
 from remanence.certificates.mazes._search import AbstractMemory
 from remanence.portable import PortablePolicy
 
@@ -137,5 +138,7 @@ def _compare_outputs(policy: PortablePolicy, lower: np.ndarray, upper: np.ndarra
     sizes = np.maximum(np.abs(lower), np.abs(upper)) @ np.abs(weight).T + np.abs(bias)
     # A sum of n products is right to n units of rounding, in any order (Higham 2002, section 3.1);
     # twice as much covers the numbers here, which are rounded less than the program's.
-    unit = 2 * (weight.shape[1] + 4) * np.finfo(policy.dtype).eps
-    return ends.sum(-1) + offsets - unit * (sizes[:, :, None] + sizes[:, None])
+    count = 2 * (weight.shape[1] + 4)
+    slack = count * (np.finfo(policy.dtype).eps * sizes + TINY)
+    slack = np.where(sizes <= LARGEST, slack, np.inf)
+    return ends.sum(-1) + offsets - (slack[:, :, None] + slack[:, None])

@@ -74,7 +74,8 @@ class Case:
         known = {}
         if search.finished and self.walk != GREEDY:
             nodes = np.flatnonzero(self.world.at_junction[search.places])
-            known["least_margin"] = float(self._measure(search, nodes).min())
+            least = float(self._measure(search, nodes).min())
+            known["least_margin"] = least if np.isfinite(least) else None
         if search.finished:
             known["num_memories"] = len(np.unique(search.memories))
         verdict = CERTIFIED if refutation is None else REFUTED
@@ -125,7 +126,7 @@ class Case:
         if self.walk == GREEDY:
             wrong = self._decode(search, nodes).argmax(1) == wrong_arms
         else:
-            wrong = self._measure(search, nodes) <= 0
+            wrong = ~(self._measure(search, nodes) > 0)  # nor if it is no number
         if not wrong.any():
             return None
         first = wrong.argmax()

@@ -13,7 +13,7 @@ from remanence._numbers import check_whole
 from remanence.certificates._identity import PORTABLE_VERSION, identify_agent
 from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
 from remanence.certificates.mazes._prover import Prover
-from remanence.certificates.mazes._world import check_lengths, list_tables
+from remanence.certificates.mazes._world import MOST_ENTRIES, check_lengths, list_tables
 from remanence.envs import AbstractEnvironment, LookupTreeMaze
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, check_fits
@@ -147,6 +147,9 @@ def make_prover(
     if not isinstance(maze, LookupTreeMaze):
         remedy = "sequences of mazes are those of LookupTreeMaze, without the previous action"
         raise InvalidOptionError("env", type(maze).__name__, remedy)
+    if maze.table_size > MOST_ENTRIES:
+        remedy = f"each of its 2^n - 2 tables is settled; up to {MOST_ENTRIES} entries are possible"
+        raise InvalidOptionError("table_size", maze.table_size, remedy)
     check_fits(agent, maze)
     low, high = int(np.min(params.length_low)), int(np.max(params.length_high))
     chosen = check_lengths(range(low, high + 1) if lengths is None else lengths)

@@ -1,5 +1,6 @@
 """A certificate for sequences of mazes in sentences."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from remanence.certificates.mazes._certify import MazeCertificate
@@ -42,8 +43,9 @@ def explain_mazes(certificate: MazeCertificate) -> Iterator[tuple[str, list[str]
         yield (
             f"Provably forgotten from maze {certificate.forgotten:,} on",
             [
-                "Whatever mazes come, and however it walks through them: with a table and with its "
-                "opposite it takes the right arm with 51% or less, on average over both."
+                "Led by the same steps through the same mazes, whichever these are, after a table "
+                "and after its opposite: an arm that it samples is the right one with 51% or less, "
+                "on average over both. Rounding is left out of account."
             ],
         )
 
@@ -65,7 +67,8 @@ def _explain(walk: str, findings: Sequence[Finding]) -> Iterator[str]:
         yield f"{_list(certified)}: {_ALWAYS[walk]}."
         least = [it.least_probability for it in certified if it.least_probability is not None]
         if least:
-            yield f"An arm that it samples there is the right one with {min(least):.1%} or more."
+            share = min(0.999, math.floor(1000 * min(least)) / 1000)
+            yield f"An arm that it samples there is the right one with {share:.1%} or more."
     for found in findings:
         if found.refutation is not None:
             yield f"{show_table(found.table)}: {_say_refuted(found)}."

@@ -14,6 +14,7 @@ RIGHT, UP, LEFT, DOWN = range(4)
 ARM = -1  # where an arm leads: out of this maze, into any other
 LENGTHS = (1, 2, 3)
 LONGEST = 1_000
+MOST_LENGTHS, MOST_ENTRIES = 100, 12  # that certificates speak of
 
 
 class Place(NamedTuple):
@@ -102,4 +103,8 @@ def check_lengths(lengths: Sequence[int]) -> tuple[int, ...]:
         raise InvalidOptionError("lengths", list(lengths), "give at least one length")
     for length in lengths:
         check_whole("lengths", length, 1, LONGEST)
-    return tuple(sorted(set(map(int, lengths))))
+    found = tuple(sorted(set(map(int, lengths))))
+    if len(found) > MOST_LENGTHS:
+        remedy = f"a certificate speaks of up to {MOST_LENGTHS}"
+        raise InvalidOptionError("lengths", f"{len(found)} of them", remedy)
+    return found
