@@ -1,5 +1,7 @@
 """Decisions by their number within an episode, against episodes that are played one by one."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -104,6 +106,15 @@ def test_who_decides_nothing_has_a_row_that_says_so():
     summary = found.summarize()
     assert np.isnan(summary["share_right"][0])
     assert (summary["num_decisions"][0], summary["timeouts"][0]) == (0, 1)
+
+
+def test_who_decides_once_and_stalls_could_have_decided_more():
+    maze = envs.make("lookup-tree-maze", table_size=2)
+    found = evaluate(stand_still(maze[0].observation_size), maze, [3], num_episodes=2)
+    for taken, end, often in [(1, "timeout", True), (1, "right", False), (0, "timeout", False)]:
+        columns = {"num_decisions": np.full(2, taken), "end": np.full(2, end)}
+        changed = dataclasses.replace(found, episodes={**found.episodes, **columns})
+        assert changed.decides_often == often
 
 
 def stand_still(size: int) -> networks.Agent:

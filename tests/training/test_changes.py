@@ -66,8 +66,9 @@ def test_an_unknown_option_is_answered_with_the_nearest_and_with_what_there_is()
         assert listed in message
 
 
-def test_an_option_of_another_cell_is_unknown():
-    with pytest.raises(UnknownNameError, match="unknown option 'surrogate'"):
+def test_an_option_of_another_cell_is_said_to_be():
+    told = "surrogate = 'box' .* it is an option of bmru and hybrid, and the cell is gru"
+    with pytest.raises(InvalidOptionError, match=told):
         get_preset("tmaze-short").set_up("gru", {"surrogate": "box"})
 
 

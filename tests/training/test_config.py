@@ -52,7 +52,7 @@ def test_any_number_can_be_changed():
         ({"num_envs": 2**20, "num_steps": 2**11}, "their product may be up to 2,147,483,647"),
         ({"value_epochs": 10_001}, "value_epochs = 10001 .* from 1 to 10,000"),
         ({"policy_epochs": 10_001}, "policy_epochs = 10001 .* from 1 to 10,000"),
-        ({"num_minibatches": 3}, "must divide the number of environments, 50"),
+        ({"num_minibatches": 3}, "must divide the number of environments, num_envs = 50"),
         ({"discount": 1.1}, "discount = 1.1"),
         ({"clip_range": -0.1}, "clip_range = -0.1"),
         ({"state_passing": 1.5}, "state_passing = 1.5 .* it cannot exceed 1"),

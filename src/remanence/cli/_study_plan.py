@@ -27,7 +27,7 @@ def print_plan(
         total_cost = dataclasses.asdict(total)
         print(json.dumps({**study.to_json(), "estimates": costs, "estimate": total_cost}))
         return
-    where = f"about {say_duration(total.seconds)} on this machine's cores"
+    where = f"about {say_duration(total.seconds)} on this machine with --workers {num_workers}"
     remarks = ""
     if slurm and num_cores:
         console.print(_tabulate_shards(study, expected, num_cores))

@@ -54,8 +54,9 @@ class Evaluation:
 
     @property
     def decides_often(self) -> bool:
-        """Whether some episode had more than one decision."""
-        return int(np.max(self.episodes["num_decisions"])) > 1
+        """Whether some episode had more than one decision, or went on after the first."""
+        taken, ends = self.episodes["num_decisions"], self.episodes["end"]
+        return bool(np.any((taken > 1) | ((taken == 1) & (ends == "timeout"))))
 
     def summarize(self) -> Columns:
         """A row for each agent and length, as `summarize_episodes` has it."""

@@ -22,7 +22,7 @@ def sort_changes(environment: str, cell: str, changes: Mapping[str, Any]) -> dic
     owners = _list_owners(environment, cell)
     sorted_: dict[str, Options] = {owner: {} for owner in owners}
     for name, value in changes.items():
-        sorted_[_find_owner(owners, name, value)][name] = value
+        sorted_[_find_owner(owners, cell, name, value)][name] = value
     return sorted_
 
 
@@ -48,8 +48,12 @@ def _list_owners(environment: str, cell: str) -> dict[str, list[str]]:
     }
 
 
-def _find_owner(owners: Mapping[str, list[str]], name: str, value: Any) -> str:
+def _find_owner(owners: Mapping[str, list[str]], cell: str, name: str, value: Any) -> str:
     found = [owner for owner, names in owners.items() if name in names]
+    others = [it for it in cells.registry if name in cells.list_options(it)]
+    if not found and others and cell in cells.registry:
+        remedy = f"it is an option of {' and '.join(others)}, and the cell is {cell}"
+        raise InvalidOptionError(name, value, remedy)
     if not found:
         known = [known for names in owners.values() for known in names]
         listing = "; ".join(

@@ -96,7 +96,7 @@ class PPOConfig:
             raise InvalidOptionError(
                 "num_minibatches",
                 self.num_minibatches,
-                f"it must divide the number of environments, {self.num_envs}",
+                f"it must divide the number of environments, num_envs = {self.num_envs}",
             )
         if self.num_iterations > self.anneal_iterations:
             raise InvalidOptionError(
