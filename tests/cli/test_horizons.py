@@ -346,6 +346,10 @@ def test_certify_and_check_speak_of_every_sequence_of_mazes(tree_run, capsys):
         main(["check", str(tree_run), "--json"])
     assert end.value.code == 0
     assert json.loads(capsys.readouterr().out)["verdict"] == "verified"
+    main(["compare", str(tree_run)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "every row of mazes 0 of 1" in shown
+    assert "every length" not in shown
 
 
 def test_certify_tells_radii_in_rows_of_mazes(tree_run, capsys):

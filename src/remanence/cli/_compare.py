@@ -16,6 +16,12 @@ from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.study import RunEntry, list_entries
 
+_COUNTED = {
+    "multistable": "those whose memory has more than one stable state",
+    "every_length": "those that are certified to act right at every length",
+    "every_row_of_mazes": "those whose memory is certified for every table and any number of mazes",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Compare(Command):
@@ -49,13 +55,7 @@ class Compare(Command):
             print(json.dumps(rows, allow_nan=False))
             return
         console.print(_tabulate(rows))
-        console.print(
-            "\nReturns are means over agents, at the end of training and when evaluated. "
-            "`multistable` and `every length` count agents: those whose memory has more than one "
-            "stable state, and those that are certified to act right at every length. Where there "
-            "is nothing, run `remanence evaluate` or `remanence certify`.",
-            highlight=False,
-        )
+        console.print(f"\n{_explain(rows)}", highlight=False)
 
 
 def summarize_run(entry: RunEntry) -> dict[str, Any]:
@@ -68,9 +68,13 @@ def summarize_run(entry: RunEntry) -> dict[str, Any]:
         "iterations": entry.num_iterations,
         "trained": _measure_training(entry),
         "grows": growth and growth["name"],
-        "returns": _average_returns(entry, growth["name"]) if growth else {},
+        "returns": _average_returns(entry, "outcomes", growth["name"]) if growth else {},
+        "sampled_returns": (
+            _average_returns(entry, "sampled_outcomes", growth["name"]) if growth else {}
+        ),
         "multistable": _count(entry, "stability", "stability", ("bistable", "multistable")),
         "every_length": _count(entry, "certificates", "solved", ("every length",)),
+        "every_row_of_mazes": _count_lasting(entry),
     }
 
 
@@ -82,10 +86,10 @@ def _measure_training(entry: RunEntry) -> float | None:
     return float(np.nanmean(last)) if np.isfinite(last).any() else None
 
 
-def _average_returns(entry: RunEntry, axis: str) -> dict[int, float]:
-    if not entry.records.can_read("outcomes"):
+def _average_returns(entry: RunEntry, table: str, axis: str) -> dict[int, float]:
+    if not entry.records.can_read(table):
         return {}
-    outcomes = entry.records.read("outcomes")
+    outcomes = entry.records.read(table)
     values = np.unique(outcomes[axis]).tolist()
     return {value: float(outcomes["return"][outcomes[axis] == value].mean()) for value in values}
 
@@ -100,30 +104,73 @@ def _count(
     return {"count": int(np.isin(found, wanted).sum()), "of": len(found)}
 
 
+def _count_lasting(entry: RunEntry) -> dict[str, int] | None:
+    """How many agents' memories are certified for all tables, however they walk."""
+    if not entry.records.can_read("maze_certificates"):
+        return None
+    found = entry.records.read("maze_certificates")
+    seeds = np.unique(found["seed"])
+    failing = found["seed"][(found["walk"] == "any") & (found["verdict"] != "certified")]
+    return {"count": len(np.setdiff1d(seeds, failing)), "of": len(seeds)}
+
+
+def _explain(rows: dict[str, dict[str, Any]]) -> str:
+    """What the rows are that are shown."""
+    shown = {fact: told for fact, told in _COUNTED.items() if _is_shown(rows, fact)}
+    sampled = any(row["sampled_returns"] for row in rows.values())
+    how = "when evaluated greedily or with sampled actions" if sampled else "when evaluated"
+    names = " and ".join(f"`{_title(fact)}`" for fact in shown)
+    return (
+        f"Returns are means over agents, at the end of training and {how}. {names} "
+        f"{'count' if len(shown) > 1 else 'counts'} agents: {', and '.join(shown.values())}. Where "
+        "there is nothing, run `remanence evaluate` or `remanence certify`."
+    )
+
+
+def _is_shown(rows: dict[str, dict[str, Any]], fact: str) -> bool:
+    """What no run has is left out, unless it is usual."""
+    others = any(row[it] for row in rows.values() for it in _COUNTED if it != "multistable")
+    return any(row[fact] for row in rows.values()) or (
+        fact == "multistable" or (fact == "every_length" and not others)
+    )
+
+
+def _title(fact: str) -> str:
+    return fact.replace("_", " ")
+
+
 def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
     """A column for each run, since their names are long and the facts are few."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for name in rows:
-        table.add_column(name, justify="right", overflow="fold")
+        # A study's runs are told apart by their own names, which come last.
+        table.add_column(name.replace(": ", ":\n"), justify="right", overflow="fold")
     varied = ("variant",) if any(row["variant"] for row in rows.values()) else ()
     for fact in ("cell", *varied, "agents", "iterations"):
         table.add_row(fact, *(str(row[fact]) for row in rows.values()))
     table.add_row("return, trained", *(_show(row["trained"]) for row in rows.values()))
-    for axis, value in _choose_values(rows):
-        shown = (_show(_get(row, axis, value)) for row in rows.values())
-        table.add_row(f"return, {axis.replace('_', ' ')} {_shorten(value)}", *shown)
-    for fact, title in (("multistable", "multistable"), ("every_length", "every length")):
-        shown = (_share(row[fact]) for row in rows.values())
-        table.add_row(title, *shown)
+    for kind, title in (("returns", "return"), ("sampled_returns", "sampled")):
+        for axis, value in _choose_values(rows, kind):
+            shown = (_show(_get(row, kind, axis, value)) for row in rows.values())
+            table.add_row(f"{title}, {_name_value(axis, value)}", *shown)
+    for fact in _COUNTED:
+        if _is_shown(rows, fact):
+            table.add_row(_title(fact), *(_share(row[fact]) for row in rows.values()))
     return table
 
 
-def _choose_values(rows: dict[str, dict[str, Any]]) -> list[tuple[str, int]]:
+def _name_value(axis: str, value: int) -> str:
+    """`length 10`, or `10 mazes` of what is a number of something."""
+    things = axis.removeprefix("num_").replace("_", " ")
+    return f"{_shorten(value)} {things}" if axis != things else f"{things} {_shorten(value)}"
+
+
+def _choose_values(rows: dict[str, dict[str, Any]], kind: str) -> list[tuple[str, int]]:
     """Of each thing that grows some of the values at which runs were evaluated."""
     values: dict[str, set[int]] = {}
     for row in rows.values():
-        values.setdefault(row["grows"], set()).update(row["returns"])
+        values.setdefault(row["grows"], set()).update(row[kind])
     return [
         (axis, value)
         for axis, found in values.items()
@@ -138,8 +185,8 @@ def _shorten(value: int) -> str:
     return f"1e{power}" if power > 4 and value == 10**power else f"{value:,}"
 
 
-def _get(row: dict[str, Any], axis: str, value: int) -> float | None:
-    return row["returns"].get(value) if row["grows"] == axis else None
+def _get(row: dict[str, Any], kind: str, axis: str, value: int) -> float | None:
+    return row[kind].get(value) if row["grows"] == axis else None
 
 
 def _show(number: float | None) -> str:
