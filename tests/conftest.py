@@ -109,6 +109,14 @@ def few_studies(monkeypatch):
     monkeypatch.setattr("remanence.report._resampling.NUM_STUDIES", 3)
 
 
+@pytest.fixture(scope="session")
+def coarse_sketch():
+    """The plane of the sketch, which takes seconds, at a 64th of its points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("remanence.papers.multistability._sketch.RESOLUTION", 16)
+        yield
+
+
 @pytest.fixture
 def keep_figures(monkeypatch):
     """A function that lets the T-maze's experiment have these figures alone."""
