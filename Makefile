@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Much of what is installed is never imported; what is, is compiled then.
+# Much of what is installed is never imported; what is, is compiled then, and once: where the
+# environment forbids Python to keep that, every process compiles all of JAX, which takes it 2 s.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 .PHONY: help demo test lint types tests slurm clean
