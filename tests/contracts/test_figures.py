@@ -28,7 +28,7 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module", params=list(FIGURES), ids="-".join)
-def drawn(request):
+def drawn(request, coarse_sketch):
     return request.param, draw_figure(FIGURES[request.param], get_tables(request.param))
 
 
@@ -40,7 +40,7 @@ def get_tables(name):
 def test_is_written_as_png_and_svg(drawn, tmp_path):
     (_, name), figure = drawn
     for suffix in ("png", "svg"):
-        save_figure(figure, tmp_path / f"{name}.{suffix}")
+        save_figure(figure, tmp_path / f"{name}.{suffix}", dots_per_inch=50)
     assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(tmp_path / f"{name}.svg").getroot().tag.endswith("svg")
 

@@ -6,8 +6,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
@@ -19,6 +17,7 @@ from remanence.errors import StoreError
 from remanence.store import _holds, hold_directory, load_arrays, read_json, read_owner, write_json
 from remanence.study import Study, StudyDirectory, load_results, read_status, run_study
 from remanence.study._status import change_status
+from tests.forks import Fork, Nursery
 from tests.study.studies import (
     assert_same_tables,
     open_threads,
@@ -287,25 +286,14 @@ def test_an_error_comes_home_from_a_worker(copy, study):
     assert lock.name in error
 
 
-# Who runs the tests may ignore Ctrl-C, and their children would inherit that.
-PROGRAM = """
-import signal
-from remanence.cli import main
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main()
-"""
-
-
-def begin(out: Path, profile: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def begin(nursery: Nursery, out: Path) -> Fork:
     """`remanence reproduce` as a process of its own, at work in others."""
-    command = [sys.executable, "-c", PROGRAM, "reproduce", "tmaze"]
-    command += ["--profile", write_profile(profile), "--out", str(out)]
-    source = str(Path(__file__).parents[2] / "src")
-    environment = environment | {"PYTHONPATH": source}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    command = ["-m", "remanence.cli", "reproduce", "tmaze", "--out", str(out), "--profile"]
+    profile = write_profile(out.with_name("tiny.toml"))
+    return nursery.start(*command, profile, log=out.with_name("log"), adds_programs=False)
 
 
-def wait_for_work(out: Path, life: subprocess.Popen[bytes]) -> int | None:
+def wait_for_work(out: Path, life: Fork) -> int | None:
     """Wait until a job runs in a living worker and return its process; None if all is over."""
     while life.poll() is None:
         with contextlib.suppress(StoreError):
@@ -330,18 +318,18 @@ def await_end(process: int) -> bool:
     return not is_alive(process)
 
 
-def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path, adds_no_programs):
+def test_a_study_killed_again_and_again_ends_the_same(whole, study, tmp_path, nursery):
     """SIGKILL of the runner, SIGKILL of a worker, Ctrl-C: each at a random moment of the work."""
-    out, profile = tmp_path / "study", tmp_path / "tiny.toml"
+    out = tmp_path / "study"
     moments = random.Random()
-    runner = begin(out, profile, adds_no_programs)
+    runner = begin(nursery, out)
     worker = wait_for_work(out, runner)
     assert worker, "the study was over before its runner could be killed"
     time.sleep(moments.uniform(0, 1))
     runner.kill()
     runner.wait()
     assert await_end(worker), "a worker outlived its runner"
-    runner = begin(out, profile, adds_no_programs)
+    runner = begin(nursery, out)
     worker = wait_for_work(out, runner)
     assert worker, "the study was over before a worker could be killed"
     time.sleep(moments.uniform(0, 1))

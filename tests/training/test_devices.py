@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,15 +37,14 @@ print(json.dumps(found))
 """
 
 
-def test_seeds_on_two_devices_are_those_on_one(tmp_path: Path):
+def test_seeds_on_two_devices_are_those_on_one(tmp_path: Path, nursery):
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "run")],
-        env=os.environ | {"XLA_FLAGS": flags},
-        capture_output=True,
-        text=True,
+    done = nursery.start(
+        *("-c", PROGRAM, tmp_path / "run"),
+        log=tmp_path / "log",
+        environment={"XLA_FLAGS": flags},
     )
-    assert done.returncode == 0, done.stderr
+    assert done.wait() == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["devices"] == 2
     for one, other in zip(found["one"], found["all"], strict=True):

@@ -19,6 +19,7 @@ from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, make_architecture
 from remanence.store import load_arrays, read_table, write_json, write_table
 from remanence.training import PPOConfig, RunDirectory, change_config, train
+from tests.forks import ROOT, Fork, Nursery
 
 CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=6, policy_epochs=2, value_epochs=2)
 NETWORK = make_architecture("small", cell="gru")
@@ -141,22 +142,27 @@ begin(out, resume=(out / "run.json").exists(), checkpoint_every=1)
 """
 
 
-def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path, adds_no_programs):
+def start(nursery: Nursery, out: Path, **options) -> Fork:
+    program = PROGRAM.format(tests=str(ROOT), out=str(out))
+    log = out.with_name("log")
+    return nursery.start("-c", program, log=log, **options)
+
+
+def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path, nursery):
     """SIGKILL soon after a new checkpoint appears, at a random moment, three times over."""
     out = tmp_path / "run"
-    tests = str(Path(__file__).parents[2])
-    program = PROGRAM.format(tests=tests, out=str(out))
     moments = random.Random(0)
     num_kills = 0
     while num_kills < 3:
         before = date_checkpoint(out)
-        life = subprocess.Popen([sys.executable, "-c", program], cwd=tests, env=adds_no_programs)
-        while life.poll() is None and date_checkpoint(out) == before:
-            time.sleep(0.001)
+        life = start(nursery, out, adds_programs=False)
+        while life.poll() is None and not await_checkpoint(out, before):
+            pass
         time.sleep(moments.uniform(0, 0.01))
         life.kill()
         if life.wait() == 0:
             break
+        assert life.returncode == -signal.SIGKILL, life.stderr
         num_kills += 1
     assert num_kills, "the run was over before it could be killed"
     assert begin(out, resume=True).finished
@@ -164,20 +170,25 @@ def test_a_run_killed_again_and_again_ends_the_same(whole_run, tmp_path, adds_no
     assert not list(out.rglob(".*.part"))
 
 
+def await_checkpoint(out: Path, before: int) -> bool:
+    """Whether a new one appears within a twentieth of a second."""
+    deadline = time.monotonic() + 0.05
+    while date_checkpoint(out) == before and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return date_checkpoint(out) != before
+
+
 def date_checkpoint(out: Path) -> int:
     path = out / "checkpoint.safetensors"
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def test_the_second_process_on_a_directory_is_refused(tmp_path):
+def test_the_second_process_on_a_directory_is_refused(tmp_path, nursery):
     out = tmp_path / "run"
 
     def try_another(_):
-        tests = str(Path(__file__).parents[2])
-        program = PROGRAM.format(tests=tests, out=str(out))
-        other = subprocess.run(
-            [sys.executable, "-c", program], cwd=tests, capture_output=True, text=True, check=False
-        )
+        other = start(nursery, out)
+        assert other.wait() == 1
         assert "another process is working here" in other.stderr
 
     begin(out, on_iteration=try_another, config=change_config(CONFIG, {"num_iterations": 1}))
@@ -349,22 +360,24 @@ def test_what_cannot_be_trained_leaves_nothing_behind(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path):
+def test_ctrl_c_stops_at_the_next_iteration_saved(tmp_path, nursery):
     out = tmp_path / "run"
-    command = [sys.executable, "-m", "remanence.cli", "train", "tmaze-short", "--out", str(out)]
-    command += ["--set", "num_envs=4", "num_steps=16", "policy_epochs=2"]
+    command = ["-m", "remanence.cli", "train", "tmaze-short", "--out", str(out)]
+    command += ["--set", "num_envs=4", "num_steps=16", "policy_epochs=2", "value_epochs=2"]
     command += ["num_iterations=1000000", "anneal_iterations=1000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = nursery.start(*command, directory=tmp_path, log=tmp_path / "log")
     deadline = time.monotonic() + 120
     while not (out / "checkpoint.safetensors").exists() and time.monotonic() < deadline:
         time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 0, stderr
+    while process.poll() is None and time.monotonic() < deadline + 60:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == 0, process.stderr
     # At the end, where it parts no option from its value.
-    proposed = stdout.rstrip().splitlines()[-1]
+    proposed = process.stdout.rstrip().splitlines()[-1]
     assert "remanence train tmaze-short --out" in proposed
     assert proposed.endswith("anneal_iterations=1000000 --resume")
-    assert "stopping after this iteration" in stderr
+    assert "stopping after this iteration" in process.stderr
     assert RunDirectory(out).load_agents().keys() == {1}
-    assert RunDirectory(out).read_description()["command"][1:] == command[3:]
+    assert RunDirectory(out).read_description()["command"][1:] == command[2:]

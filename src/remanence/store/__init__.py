@@ -1,8 +1,12 @@
-"""Records in, records out: files that anyone can read, written whole or not at all."""
+"""Records in, records out: files that anyone can read, written whole or not at all.
+
+What makes arrays of pytrees is imported when it is first used, since it brings JAX.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from remanence.store._arrays import load_arrays as load_arrays
-from remanence.store._arrays import name_leaves as name_leaves
-from remanence.store._arrays import restore_leaves as restore_leaves
 from remanence.store._arrays import save_arrays as save_arrays
 from remanence.store._files import find_difference as find_difference
 from remanence.store._files import locate_difference as locate_difference
@@ -25,3 +29,13 @@ from remanence.store._tables import read_table as read_table
 from remanence.store._tables import seal_tables as seal_tables
 from remanence.store._tables import write_rows as write_rows
 from remanence.store._tables import write_table as write_table
+
+if TYPE_CHECKING:
+    from remanence.store._leaves import name_leaves as name_leaves
+    from remanence.store._leaves import restore_leaves as restore_leaves
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("name_leaves", "restore_leaves"):
+        return getattr(importlib.import_module("remanence.store._leaves"), name)
+    raise AttributeError(f"module 'remanence.store' has no attribute {name!r}")

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
+from remanence.cells import registry as cell_registry
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
 from remanence.networks import Architecture
@@ -63,7 +64,7 @@ def check_training(
 def check_memory(learner: Learner, num_seeds: int) -> None:
     """Raise if a training needs more memory than this machine has, by the least that it needs."""
     available = describe_machine()["memory_gib"]
-    num_parameters = _count(learner.network_shapes)
+    num_parameters = _count_parameters(learner)
     weights = num_seeds * num_parameters * COPIES_OF_WEIGHTS
     if _to_gib(weights) > available:
         raise InvalidOptionError(
@@ -82,6 +83,19 @@ def check_memory(learner: Learner, num_seeds: int) -> None:
             f"one rollout takes at least {_to_gib(steps):,.0f} GiB, and this machine has "
             f"{available:,.0f}; use fewer environments or steps",
         )
+
+
+def _count_parameters(learner: Learner) -> int:
+    """The parameters of both networks, which are traced once: a study has many jobs of a kind."""
+    network, start = learner.architecture, learner.config.initialization
+    # Not by what is equal: 1, 1.0 and True may not be the same to a cell.
+    kind = (repr(network), cell_registry[network.cell], learner.sizes, start)
+    if kind not in _counted:
+        _counted[kind] = _count(learner.network_shapes)
+    return _counted[kind]
+
+
+_counted: dict[Any, int] = {}
 
 
 def _count(shapes: Any) -> int:

@@ -2,13 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._case import Case
-from remanence.certificates.mazes._chain import Chain
 from remanence.certificates.mazes._enclosing import STAGES, Stages, enclose, grow
 from remanence.certificates.mazes._finding import REFUTED, SETS, Finding
 from remanence.certificates.mazes._forgetting import find_forgotten
@@ -18,6 +17,9 @@ from remanence.certificates.mazes._search import Search
 from remanence.certificates.mazes._sequences import Refutation
 from remanence.certificates.mazes._walks import ANY, GREEDY, STRAIGHT, choose_any, shorten
 from remanence.certificates.mazes._world import World, list_tables
+
+if TYPE_CHECKING:
+    from remanence.certificates.mazes._chain import Chain
 from remanence.envs import LookupTreeMaze
 from remanence.portable import PortablePolicy
 
@@ -113,8 +115,10 @@ class Prover:
         looks = DisturbedLooks(self.policy, self._seen, self._switches, radius)
         return Boxes(looks, self._marks, history, reach)
 
-    def make_chain(self, table: tuple[int, ...]) -> Chain | None:
+    def make_chain(self, table: tuple[int, ...]) -> "Chain | None":
         """The agent as a Markov chain; None if the budget or numbers' precision do not suffice."""
+        from remanence.certificates.mazes._chain import Chain  # brings SciPy: slow to import
+
         case = self.open_case(table, GREEDY)  # in mazes of all lengths
         search = Search(case.world, self.memories, case.letters, choose_any)
         for _ in search.run(self.budget):

@@ -21,6 +21,7 @@ CROSS_EXCITATIONS = (0.8, 1.0)
 # The bias of z: at 2 a unit keeps 88% of its state on each step, and orbits are smooth to look at.
 GATE_BIAS = 2.0
 NUM_STEPS = 180
+RESOLUTION = 128  # of the plane, along each side
 STARTS = np.array([[x, y] for x in (-0.9, -0.3, 0.3, 0.9) for y in (-0.8, 0.8)])
 
 
@@ -48,7 +49,7 @@ def draw_sketch(tables: Tables) -> Figure:
 def _map_cell(excitation: float) -> tuple[IdleMap, Basins]:
     """A cell and its plane, the same in every report."""
     step = _excite(excitation)
-    return step, map_basins(step, np.zeros(2), np.eye(2), resolution=128)
+    return step, map_basins(step, np.zeros(2), np.eye(2), resolution=RESOLUTION)
 
 
 def _excite(weight: float) -> IdleMap:

@@ -114,6 +114,7 @@ def test_variants_are_beside_agents_of_the_main_arm_and_nowhere_else(tables):
         assert set(tables[name]["variant"].tolist()) == {""}
 
 
+@pytest.mark.usefixtures("few_studies")
 def test_the_title_says_which_task_it_is(tables, study, tmp_path):
     assert name_task(tables) == "τ = 3, one-hot index"
     written = write_report(study, tmp_path / "report.html")
