@@ -163,7 +163,7 @@ def test_results_turn_into_the_tables_of_other_libraries(path):
     relation = load_results(path, "outcomes")
     lengths = relation.fetchnumpy()["length"].tolist()
     assert relation.df()["length"].tolist() == lengths
-    # Which is also how DuckDB makes a table of Polars.
+    assert relation.pl()["length"].to_list() == lengths
     assert relation.to_arrow_table()["length"].to_pylist() == lengths
 
 
