@@ -132,7 +132,7 @@ def test_sequences_side_by_side_are_each_alone(name: str, method: str):
 def test_compiled_is_uncompiled(name: str):
     cell, (inputs, first, state) = draw(name)
     with jax.disable_jit():
-        uncompiled = cell.run(*map(jnp.asarray, (inputs[:3], first[:3], state)))
+        uncompiled = cell.run(jnp.asarray(inputs[:3]), jnp.asarray(first[:3]), jnp.asarray(state))
     assert_close(jitted_run(cell, inputs, first, state)[:3], uncompiled)
 
 
@@ -218,12 +218,13 @@ def test_leaves_are_arrays_of_a_fixed_type(name: str):
 def test_many_seeds_are_made_and_run_at_once(name: str):
     keys = jax.random.split(jax.random.key(0), 3)
     _, episodes = draw(name)
+    inputs, first, state = jax.device_put(episodes)
 
     @eqx.filter_jit
     @eqx.filter_vmap
     def make_and_run(key: jax.Array) -> tuple[AbstractCell, jax.Array]:
         cell = make(name, INPUT_SIZE, STATE_SIZE, key=key)
-        return cell, cell.run(*map(jnp.asarray, episodes))
+        return cell, cell.run(inputs, first, state)
 
     cells, states = jax.device_get(make_and_run(keys))
     for seed, key in enumerate(keys):

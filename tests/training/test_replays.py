@@ -1,6 +1,7 @@
 """Whichever way a rollout is replayed, losses and gradients are the same but for rounding."""
 
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -141,18 +142,19 @@ def make_experience(
         first = np.arange(num_steps)[:, None] + np.zeros(shape) == 0
     for time, number in enumerate(shared):
         observation[time, :number] = observation[time, 0]
-    rollout = Rollout(
-        observation=observation,
-        first=first,
-        action=draws.integers(NUM_ACTIONS, size=shape).astype(np.int32),
-        log_probability=np.zeros(shape, np.float32),
-        reward=np.zeros(shape, np.float32),
-        terminated=np.zeros(shape, bool),
-        truncated=truncated,
-        final_observation=np.zeros((*shape, 2), np.float32),
-        episode_return=np.zeros(shape, np.float32),
-        episode_length=np.zeros(shape, np.int32),
-    )
+    happened: dict[str, Any] = {
+        "observation": observation,
+        "first": first,
+        "action": draws.integers(NUM_ACTIONS, size=shape).astype(np.int32),
+        "log_probability": np.zeros(shape, np.float32),
+        "reward": np.zeros(shape, np.float32),
+        "terminated": np.zeros(shape, bool),
+        "truncated": truncated,
+        "final_observation": np.zeros((*shape, 2), np.float32),
+        "episode_return": np.zeros(shape, np.float32),
+        "episode_length": np.zeros(shape, np.int32),
+    }
+    rollout = Rollout(**jax.device_put(happened))
     size = pair[0].cell.state_size
     states = [draws.normal(size=(num_envs, size)).astype(np.float32) for _ in range(2)]
     if alike:
@@ -160,8 +162,8 @@ def make_experience(
     acted = act(pair[0], rollout, states[0])
     # Advantages as different in size as those of a maze, most of them equal.
     advantage = np.where(numbers[0] > 1, 10 * numbers[0], np.float32(0.25))
-    experience = Experience(rollout._replace(log_probability=acted), advantage, numbers[1], *states)
-    return jax.device_put(experience)
+    rest = jax.device_put((advantage, numbers[1], *states))
+    return Experience(rollout._replace(log_probability=acted), *rest)
 
 
 @eqx.filter_jit
