@@ -207,7 +207,7 @@ def prepare_update(cell: str) -> tuple[Callable[[], Any], float]:
     state, experience, _ = jax.jit(learner.play)(state, params)
     improve = jax.jit(lambda state, experience: learner.improve_policy(state, experience, REPLAY))
     num_epochs = float(improve(state, experience)[1]["policy_epochs"])
-    policy, _ = learner.assemble(state)
+    policy, _ = learner.assemble(state.policy, state.value)
     entries = jax.tree_util.tree_leaves_with_path(policy)
     sizes = [leaf.size for path, leaf in entries if jax.tree_util.keystr(path).endswith("weight")]
     num_steps = learner.config.num_envs * learner.config.num_steps * num_epochs

@@ -61,7 +61,8 @@ def prepare_cell(cell: str, num_envs: int) -> tuple[Calls, float]:
     ):
         update = jax.jit(functools.partial(improve, replay=REPLAY))
         calls[name] = functools.partial(update, state, experience)
-    shapes = [weight.shape for weight in list_matrices(learner.assemble(begun)[0])]
+    policy, _ = learner.assemble(begun.policy, begun.value)
+    shapes = [weight.shape for weight in list_matrices(policy)]
     num_minibatches = learner.config.num_minibatches
     num_rows = num_envs * learner.config.num_steps // num_minibatches
     calls["products"] = prepare_products(shapes, num_rows, num_minibatches)

@@ -96,7 +96,7 @@ def randomise(cell: Cell, seed: int, scale: float = 1.0) -> Cell:
     """The same cell with normally distributed parameters, those that start constant too."""
     rng = np.random.default_rng(seed)
     return jax.tree.map(
-        lambda leaf: jnp.asarray(rng.normal(0, scale, leaf.shape), leaf.dtype), cell
+        lambda leaf: jax.device_put(rng.normal(0, scale, leaf.shape).astype(leaf.dtype)), cell
     )
 
 
@@ -109,16 +109,19 @@ def draw_episodes(
     first[0] = False
     dtype = cell.initial_state().dtype
     return Episodes(
-        jnp.asarray(rng.normal(size=(num_steps, cell.input_size)), dtype),
-        jnp.asarray(first),
-        jnp.asarray(rng.normal(size=cell.state_size), dtype),
+        jax.device_put(rng.normal(size=(num_steps, cell.input_size)).astype(dtype)),
+        jax.device_put(first),
+        jax.device_put(rng.normal(size=cell.state_size).astype(dtype)),
     )
 
 
 def as_float64(tree: Any) -> Any:
     """The same arrays in double precision; needs `jax.enable_x64`."""
     return jax.tree.map(
-        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, tree
+        lambda leaf: (
+            jax.device_put(np.asarray(leaf, np.float64)) if eqx.is_inexact_array(leaf) else leaf
+        ),
+        tree,
     )
 
 

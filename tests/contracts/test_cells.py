@@ -21,29 +21,45 @@ pytestmark = pytest.mark.parametrize("name", list(registry))
 
 
 @eqx.filter_jit
-def jitted_run(
-    cell: AbstractCell, inputs: jax.Array, first: jax.Array, state: jax.Array, method: str = "auto"
-) -> jax.Array:
-    return cell.run(inputs, first, state, method)
+def _run(cell: AbstractCell, episodes: tuple[Any, Any, Any], method: str) -> jax.Array:
+    return cell.run(*episodes, method)
 
 
 @eqx.filter_jit
-def jitted_step(cell: AbstractCell, input: jax.Array, state: jax.Array) -> jax.Array:
+def _step(cell: AbstractCell, input: jax.Array, state: jax.Array) -> jax.Array:
     return cell.step(input, state)
 
 
+def jitted_run(
+    cell: AbstractCell, inputs: Any, first: Any, state: Any, method: str = "auto"
+) -> np.ndarray:
+    return np.asarray(_run(cell, (inputs, first, state), method))
+
+
+def jitted_step(cell: AbstractCell, input: Any, state: Any) -> np.ndarray:
+    return np.asarray(_step(cell, input, state))
+
+
+@functools.cache
 def make_cell(name: str, seed: int = 0) -> AbstractCell:
     return make(name, INPUT_SIZE, STATE_SIZE, key=jax.random.key(seed))
 
 
 def draw(name: str, seed: int = 0) -> tuple[AbstractCell, reference.Episodes]:
-    """A cell with arbitrary weights, and episodes that are cut at the same steps every time."""
+    """A cell with arbitrary weights, and episodes that are cut at the same steps every time.
+
+    Episodes are arrays of NumPy, which are taken apart without compiling.
+    """
     cell = reference.randomise(make_cell(name), seed)
     episodes = reference.draw_episodes(cell, seed, NUM_STEPS)
-    return cell, episodes._replace(first=jnp.asarray(FIRST))
+    return cell, jax.device_get(episodes._replace(first=FIRST))
 
 
-def assert_close(computed: jax.Array, expected: jax.Array | np.ndarray) -> None:
+def draw_normal(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def assert_close(computed: Any, expected: Any) -> None:
     np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -54,7 +70,7 @@ def test_sizes_and_types(name: str):
     assert (states.shape, states.dtype) == ((NUM_STEPS, STATE_SIZE), jnp.float32)
     after = jitted_step(cell, episodes.inputs[0], episodes.state)
     assert (after.shape, after.dtype) == ((STATE_SIZE,), jnp.float32)
-    assert cell.read(after).shape == (cell.output_size,)
+    assert cell.read(jnp.asarray(after)).shape == (cell.output_size,)
 
 
 def test_episode_opens_in_the_initial_state(name: str):
@@ -65,7 +81,7 @@ def test_episode_opens_in_the_initial_state(name: str):
 
 def test_run_is_step_repeated(name: str):
     cell, (inputs, _, state) = draw(name)
-    states = jitted_run(cell, inputs, jnp.zeros(NUM_STEPS, bool), state)
+    states = jitted_run(cell, inputs, np.zeros(NUM_STEPS, bool), state)
     for input, after in zip(inputs, states, strict=True):
         state = jitted_step(cell, input, state)
         assert_close(state, after)
@@ -73,9 +89,9 @@ def test_run_is_step_repeated(name: str):
 
 def test_run_of_one_step_is_step(name: str):
     cell, (inputs, _, state) = draw(name)
-    once = jitted_run(cell, inputs[:1], jnp.array([False]), state)
+    once = jitted_run(cell, inputs[:1], np.array([False]), state)
     assert_close(once[0], jitted_step(cell, inputs[0], state))
-    anew = jitted_run(cell, inputs[:1], jnp.array([True]), state)
+    anew = jitted_run(cell, inputs[:1], np.array([True]), state)
     assert_close(anew[0], jitted_step(cell, inputs[0], cell.initial_state()))
 
 
@@ -93,8 +109,8 @@ def test_resets_cut_a_run_into_episodes(name: str):
 def test_batch_is_each_alone(name: str):
     cell, _ = draw(name)
     alone = [draw(name, seed)[1] for seed in range(3)]
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *alone)
-    states = jax.jit(jax.vmap(cell.run))(*batch)
+    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *alone)
+    states = np.asarray(jax.jit(jax.vmap(cell.run))(*batch))
     for computed, episodes in zip(states, alone, strict=True):
         assert_close(computed, jitted_run(cell, *episodes))
 
@@ -106,8 +122,8 @@ def test_sequences_side_by_side_are_each_alone(name: str, method: str):
         pytest.skip("not linear in its state")
     alone = [draw(name, seed)[1] for seed in range(3)]
     # Resets at other steps in each of them.
-    alone = [one._replace(first=jnp.roll(one.first, seed)) for seed, one in enumerate(alone)]
-    inputs, first, state = (jnp.stack(leaves, 1) for leaves in zip(*alone, strict=True))
+    alone = [one._replace(first=np.roll(one.first, seed)) for seed, one in enumerate(alone)]
+    inputs, first, state = (np.stack(leaves, 1) for leaves in zip(*alone, strict=True))
     states = jitted_run(cell, inputs, first, state.T, method)
     for number, episodes in enumerate(alone):
         assert_close(states[:, number], jitted_run(cell, *episodes))
@@ -116,16 +132,16 @@ def test_sequences_side_by_side_are_each_alone(name: str, method: str):
 def test_compiled_is_uncompiled(name: str):
     cell, (inputs, first, state) = draw(name)
     with jax.disable_jit():
-        uncompiled = cell.run(inputs[:3], first[:3], state)
+        uncompiled = cell.run(jnp.asarray(inputs[:3]), jnp.asarray(first[:3]), jnp.asarray(state))
     assert_close(jitted_run(cell, inputs, first, state)[:3], uncompiled)
 
 
 def test_gradient_reaches_everything(name: str):
     cell = make_cell(name)
     # Large inputs, so that gates with a threshold open too.
-    inputs = 3 * jax.random.normal(jax.random.key(1), (NUM_STEPS, INPUT_SIZE))
-    state = jax.random.normal(jax.random.key(2), (STATE_SIZE,))
-    cotangent = jax.random.normal(jax.random.key(3), (NUM_STEPS, STATE_SIZE))
+    inputs = 3 * draw_normal(1, NUM_STEPS, INPUT_SIZE)
+    state = draw_normal(2, STATE_SIZE)
+    cotangent = draw_normal(3, NUM_STEPS, STATE_SIZE)
 
     @jax.jit
     @jax.grad
@@ -133,7 +149,7 @@ def test_gradient_reaches_everything(name: str):
         cell, inputs, state = at
         return jnp.sum(cotangent * cell.run(inputs, jnp.asarray(FIRST), state))
 
-    gradients = differentiate((cell, inputs, state))
+    gradients = jax.device_get(differentiate((cell, inputs, state)))
     for gradient in jax.tree.leaves(gradients):
         assert np.all(np.isfinite(gradient))
     of_parameters, of_inputs, of_state = gradients
@@ -161,13 +177,12 @@ def test_gradient_is_that_of_steps(name: str):
     In double precision, where nothing but the maths can differ: a BRC amplifies single rounding.
     """
     cells = [reference.randomise(make_cell(name), seed) for seed in range(2)]
-    cell = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cells)
+    cell = jax.tree.map(lambda *leaves: np.stack(leaves), *cells)
     steps = 5
-    keys = jax.random.split(jax.random.key(0), 3)
-    inputs = jax.random.normal(keys[0], (2, steps, 3, INPUT_SIZE))
-    state = jax.random.normal(keys[1], (2, 3, STATE_SIZE))
-    cotangent = jax.random.normal(keys[2], (2, steps, 3, STATE_SIZE))
-    first = jnp.arange(steps)[:, None] == jnp.array([[0, 2, 3]])
+    inputs = draw_normal(0, 2, steps, 3, INPUT_SIZE)
+    state = draw_normal(1, 2, 3, STATE_SIZE)
+    cotangent = draw_normal(2, 2, steps, 3, STATE_SIZE)
+    first = jnp.asarray(np.arange(steps)[:, None] == np.array([[0, 2, 3]]))
 
     def differentiate(run: Callable[..., jax.Array]) -> Any:
         def total(given: Any, cotangent: jax.Array) -> jax.Array:
@@ -178,7 +193,7 @@ def test_gradient_is_that_of_steps(name: str):
 
     with jax.enable_x64(True):
         cell, inputs, state, cotangent = jax.tree.map(
-            lambda leaf: leaf.astype(jnp.float64), (cell, inputs, state, cotangent)
+            lambda leaf: jax.device_put(leaf.astype(np.float64)), (cell, inputs, state, cotangent)
         )
         expected = differentiate(run_step_by_step)
         found = differentiate(type(cells[0]).run)
@@ -203,14 +218,15 @@ def test_leaves_are_arrays_of_a_fixed_type(name: str):
 def test_many_seeds_are_made_and_run_at_once(name: str):
     keys = jax.random.split(jax.random.key(0), 3)
     _, episodes = draw(name)
+    inputs, first, state = jax.device_put(episodes)
 
     @eqx.filter_jit
     @eqx.filter_vmap
     def make_and_run(key: jax.Array) -> tuple[AbstractCell, jax.Array]:
         cell = make(name, INPUT_SIZE, STATE_SIZE, key=key)
-        return cell, cell.run(*episodes)
+        return cell, cell.run(inputs, first, state)
 
-    cells, states = make_and_run(keys)
+    cells, states = jax.device_get(make_and_run(keys))
     for seed, key in enumerate(keys):
         alone = make(name, INPUT_SIZE, STATE_SIZE, key=key)
         jax.tree.map(assert_close, jax.tree.map(lambda leaf: leaf[seed], cells), alone)  # noqa: B023

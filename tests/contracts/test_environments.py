@@ -1,6 +1,6 @@
 """What every registered environment promises, with and without the previous action."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -55,7 +55,12 @@ def rollout(case) -> Any:
         return jax.lax.scan(step, environment.reset(reset_key, params), inputs)[1]
 
     inputs = draw_inputs(0, NUM_ENVS, NUM_STEPS, environment.num_actions)
-    return jax.jit(jax.vmap(run))(*inputs)
+    return jax.tree.map(fetch, jax.jit(jax.vmap(run))(*inputs))
+
+
+def fetch(leaf: Any) -> Any:
+    """An array of NumPy, which is taken apart without compiling; keys stay what they are."""
+    return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.asarray(leaf)
 
 
 def assert_same(left: Any, right: Any) -> None:
@@ -128,7 +133,8 @@ def test_observations_stay_within_bounds(case, rollout):
 
 def test_an_observation_is_a_function_of_the_state(case, rollout):
     (observation, state), *_ = rollout
-    assert_same(jax.vmap(jax.vmap(case.environment.observe))(state), observation)
+    observe = compile_quickly(jax.vmap(jax.vmap(case.environment.observe)))
+    assert_same(observe(state), observation)
 
 
 def test_a_step_starts_a_new_episode_exactly_where_one_ends(case, rollout):
@@ -165,8 +171,8 @@ def test_compiled_is_eager(case, rollout):
     (_, state), action, key, result = rollout
     done = np.asarray(result[3] | result[4])
     for index in (np.argwhere(done)[0], np.argwhere(~done)[0]):
-        key_here, state_here, action_here = pick((key, state, action), *index)
-        eager = environment.step(key_here, state_here, action_here, params)
+        key_here, *given = pick((key, state, action), *index)
+        eager = environment.step(key_here, *jax.tree.map(jnp.asarray, given), params)
         assert_same(eager, pick(result, *index))
     key = jax.random.key(5)
     assert_same(environment.reset(key, params), jax.jit(environment.reset)(key, params))
@@ -180,8 +186,9 @@ def test_a_batch_is_a_loop(case):
         return observation, environment.step(key, state, action, params)
 
     keys = jax.random.split(jax.random.key(6), 20)
-    actions = jnp.arange(20) % environment.num_actions
-    batch, alone = compile_quickly(jax.vmap(begin))(keys, actions), compile_quickly(begin)
+    actions = np.arange(20, dtype=np.int32) % environment.num_actions
+    batch = jax.tree.map(fetch, compile_quickly(jax.vmap(begin))(keys, actions))
+    alone = compile_quickly(begin)
     for member in range(20):
         assert_same(alone(keys[member], actions[member]), pick(batch, member))
 
@@ -192,7 +199,7 @@ def judge_all(environment: AbstractEnvironment, state: Any) -> Any:
     return jax.vmap(environment.judge, in_axes=(None, 0))(state, actions)
 
 
-def play(case: Case, key: Any, coin: bool) -> Any:
+def play(case: Case, key: Any, coin: Any) -> Any:
     """The return of the script, whose decisions are replaced by random ones where asked."""
     environment, params = case
     script = environment.script()
@@ -203,10 +210,9 @@ def play(case: Case, key: Any, coin: bool) -> Any:
         key, state, memory, total, _ = carry
         key, coin_key, step_key = jax.random.split(key, 3)
         action, memory = script.act(environment.observe(state), memory)
-        if coin:
-            judged = judge_all(environment, state)
-            toss = jax.random.categorical(coin_key, jnp.where(judged == NO_DECISION, -jnp.inf, 0.0))
-            action = jnp.where(judged[action] == NO_DECISION, action, toss)
+        judged = judge_all(environment, state)
+        toss = jax.random.categorical(coin_key, jnp.where(judged == NO_DECISION, -jnp.inf, 0.0))
+        action = jnp.where(coin & (judged[action] != NO_DECISION), toss, action)
         state, reward, *ends = environment.advance(step_key, state, action, params)
         return key, state, memory, total + reward, ends[0] | ends[1]
 
@@ -215,17 +221,23 @@ def play(case: Case, key: Any, coin: bool) -> Any:
     return jax.lax.while_loop(lambda carry: ~carry[-1], step, carry)[3]
 
 
-def play_many(case: Case, coin: bool) -> np.ndarray:
-    keys = jax.random.split(jax.random.key(7), 4000)
-    returns = compile_quickly(jax.vmap(lambda key: play(case, key, coin)))(keys)
-    return np.asarray(returns, np.float64)
+@pytest.fixture(scope="module")
+def play_many(case) -> Callable[[bool], np.ndarray]:
+    """The returns of many episodes, in one program with and without a coin."""
+    compiled = compile_quickly(jax.vmap(lambda key, coin: play(case, key, coin), (0, None)))
+
+    def play_with(coin: bool) -> np.ndarray:
+        keys = jax.random.split(jax.random.key(7), 4000)
+        return np.asarray(compiled(keys, coin), np.float64)
+
+    return play_with
 
 
-def test_the_script_earns_the_optimal_return(case):
+def test_the_script_earns_the_optimal_return(case, play_many):
     optimal = case.environment.optimal_return(case.params)
     if optimal is None:
         pytest.skip("the optimal return is not known")
-    np.testing.assert_allclose(play_many(case, coin=False), optimal, rtol=1e-5)
+    np.testing.assert_allclose(play_many(coin=False), optimal, rtol=1e-5)
 
 
 def test_what_grows_can_be_set_and_read(case):
@@ -266,7 +278,7 @@ def test_no_episode_takes_longer_than_its_limit(case, size):
 def test_right_decisions_earn_more_than_wrong_ones(case, rollout):
     environment, _ = case
     (_, state), action, _, (_, _, reward, *_) = rollout
-    judged = jax.vmap(jax.vmap(environment.judge))(state, action)
+    judged = compile_quickly(jax.vmap(jax.vmap(environment.judge)))(state, action)
     assert (judged.shape, judged.dtype) == (action.shape, jnp.int32)
     assert set(np.unique(judged)) == {RIGHT_DECISION, NO_DECISION, WRONG_DECISION}
     reward, judged = np.asarray(reward), np.asarray(judged)
@@ -287,16 +299,18 @@ def test_an_episode_opens_with_the_cue_that_is_asked_for(case):
         pytest.skip("there are no cues")
     assert len(np.unique(cues, axis=0)) == len(cues)
     numbers = jnp.arange(len(cues), dtype=jnp.int32)
-    start = jax.vmap(environment.start_with, in_axes=(0, None, None))
-    states = start(numbers, jax.random.key(0), params)
-    seen = np.asarray(jax.vmap(environment.observe)(states))
+
+    def open_and_observe(number: jax.Array) -> jax.Array:
+        return environment.observe(environment.start_with(number, jax.random.key(0), params))
+
+    seen = np.asarray(compile_quickly(jax.vmap(open_and_observe))(numbers))
     np.testing.assert_array_equal(np.where(cues == idle, 0, seen), np.where(cues == idle, 0, cues))
 
 
-def test_a_coin_earns_the_return_of_random_decisions(case):
+def test_a_coin_earns_the_return_of_random_decisions(case, play_many):
     expected = case.environment.random_decision_return(case.params)
     if expected is None:
         pytest.skip("there is no decision to be made at random")
-    returns = play_many(case, coin=True)
+    returns = play_many(coin=True)
     error = returns.std(ddof=1) / np.sqrt(len(returns))
     assert abs(returns.mean() - expected) < 4 * error

@@ -1,3 +1,4 @@
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -13,6 +14,7 @@ from remanence.networks import (
     Architecture,
     count_parameters,
     make_architecture,
+    make_networks,
     make_policy,
     make_value,
 )
@@ -30,9 +32,9 @@ def small(**changes) -> Architecture:
 
 
 def sequence():
-    observations = jax.random.normal(jax.random.key(1), (NUM_STEPS, OBSERVATION_SIZE))
-    first = jnp.zeros(NUM_STEPS, bool).at[jnp.array([0, 5, 6])].set(True)
-    return observations, first
+    draws = np.random.default_rng(1)
+    observations = draws.normal(size=(NUM_STEPS, OBSERVATION_SIZE)).astype(np.float32)
+    return observations, np.isin(np.arange(NUM_STEPS), [0, 5, 6])
 
 
 def relu(x):
@@ -43,14 +45,15 @@ def reference_run(network, architecture, observations, first):
     """The forward pass in NumPy, one step at a time, from the paper's chain of layers."""
     states, outputs = [], []
     state = np.zeros(network.cell.state_size, np.float32)
+    step, read = eqx.filter_jit(network.cell.step), eqx.filter_jit(network.cell.read)
     for observation, starts in zip(observations, first, strict=True):
         hidden = np.asarray(observation)
         for layer in network.encoder:
             hidden = relu(np.asarray(layer.weight) @ hidden + np.asarray(layer.bias))
         features = hidden
         state = np.zeros_like(state) if starts else state
-        state = np.asarray(network.cell.step(jnp.asarray(features), jnp.asarray(state)))
-        hidden = np.asarray(network.cell.read(jnp.asarray(state)))
+        state = np.asarray(step(features, state))
+        hidden = np.asarray(read(state))
         if architecture.skip:
             hidden = relu(hidden + features)
         for layer in network.head:
@@ -92,7 +95,7 @@ def test_a_skip_connection_needs_an_encoder_as_wide_as_the_cell(changes):
 def test_acting_step_by_step_equals_the_run():
     network = make_policy(small(num_layers=2), OBSERVATION_SIZE, NUM_ACTIONS, key=KEY)
     observations, first = sequence()
-    outputs, states = run(network, observations, first, network.initial_state())
+    outputs, states = jax.device_get(run(network, observations, first, network.initial_state()))
     step = eqx.filter_jit(network.step)
     state = network.initial_state()
     for time in range(NUM_STEPS):
@@ -142,11 +145,26 @@ def test_dropout_follows_every_layer_but_the_last():
         seen.append(layer)
         return original(self, hidden, noise, layer)
 
+    def run_once(key):
+        features = network.encode(jnp.ones(OBSERVATION_SIZE), seed_from(key))
+        return network.decode(features, network.initial_state(), seed_from(key))
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(network), "_drop", spy)
-        features = network.encode(jnp.ones(OBSERVATION_SIZE), seed_from(KEY))
-        network.decode(features, network.initial_state(), seed_from(KEY))
+        jax.eval_shape(run_once, KEY)
     assert seen == ["encoder 0", "encoder 1", "cell", "skip", "head 0", "head 1"]
+
+
+def test_networks_made_together_are_those_made_apart():
+    architecture, keys = small(num_layers=2), jax.random.split(KEY)
+    together = jax.jit(
+        lambda keys: make_networks(architecture, OBSERVATION_SIZE, NUM_ACTIONS, keys=keys)
+    )(keys)
+    policy = make_policy(architecture, OBSERVATION_SIZE, NUM_ACTIONS, key=keys[0])
+    value = make_value(architecture, OBSERVATION_SIZE, key=keys[1])
+    assert jax.tree.structure(together) == jax.tree.structure((policy, value))
+    compare = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6)
+    jax.tree.map(compare, together, (policy, value))
 
 
 def test_heads_start_as_cleanrls():

@@ -14,7 +14,7 @@ from remanence.networks import make_architecture
 from remanence.training import PPOConfig, train
 from remanence.training._learner import Learner
 from remanence.training._losses import policy_loss, value_loss
-from remanence.training._rollout import evaluate_rollout, select_action
+from remanence.training._rollout import evaluate_rollout
 
 NUM_STEPS = 40
 CONFIG = PPOConfig(
@@ -27,21 +27,32 @@ CONFIG = PPOConfig(
 )
 # A short limit makes episodes end in both ways within a rollout.
 ENV, PARAMS = envs.make("tmaze", length=(1, 3), time_limit_factor=3)
-KEY = jax.random.key(7)
 CELLS = ["gru", "bmru", "mingru"]
+
+
+def make_network(cell):
+    """Without layers beside the cell, which all that is tested here is about."""
+    return make_architecture("small", cell=cell, head=())
+
+
+# Compiled once for all tests.
+run = eqx.filter_jit(lambda network, *given: network.run(*given))
+step = eqx.filter_jit(lambda network, *given: network.step(*given))
+evaluate = jax.jit(evaluate_rollout)
+lose = jax.jit(policy_loss, static_argnums=3)
 
 
 @pytest.fixture(scope="module", params=CELLS)
 def played(request):
     """A state with a rollout behind it, the next rollout, and where acting stands after that."""
-    learner = Learner(ENV, make_architecture("small", cell=request.param), CONFIG)
+    learner = Learner(ENV, make_network(request.param), CONFIG)
     play = jax.jit(learner.play)
     begun = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
     # Fresh policies are next to indifferent; this one prefers something else at every step.
     policy = eqx.tree_at(lambda network: network.output.weight, begun.policy, replace_fn=strengthen)
     state, _, _ = play(dataclasses.replace(begun, policy=policy), PARAMS)
     after, experience, _ = play(state, PARAMS)
-    stage, rollout = after.stage, experience.rollout
+    stage, rollout = jax.device_get((after.stage, experience.rollout))
     assert np.any(rollout.truncated & ~rollout.terminated)
     assert np.any(rollout.terminated)
     assert not np.all(rollout.first[0]), "some episodes must be carried into the rollout"
@@ -49,75 +60,79 @@ def played(request):
 
 
 def strengthen(weight):
-    return 100 * weight
+    return jax.device_put(100 * np.asarray(weight))
+
+
+def draw_advantages():
+    return np.random.default_rng(7).normal(size=(NUM_STEPS, CONFIG.num_envs)).astype(np.float32)
 
 
 def test_the_first_ratio_is_one(played):
     state, _, rollout = played
-    advantage = jax.random.normal(KEY, rollout.reward.shape)
-    run = eqx.filter_jit(state.policy.run)
-    logits, _ = run(rollout.observation, rollout.first, state.stage.policy_state)
-    log_probability = select_action(jax.nn.log_softmax(logits), rollout.action)
-    ratio = np.exp(log_probability - rollout.log_probability)
+    logits, _ = run(state.policy, rollout.observation, rollout.first, state.stage.policy_state)
+    ratio = np.exp(take_log_probability(logits, rollout.action) - rollout.log_probability)
     np.testing.assert_allclose(ratio, 1, rtol=1e-5)
-    _, metrics = jax.jit(policy_loss, static_argnums=3)(logits, rollout, advantage, CONFIG)
+    _, metrics = lose(logits, rollout, draw_advantages(), CONFIG)
     np.testing.assert_allclose(metrics["kl"], 0, atol=1e-6)
     assert metrics["clipped"] == 0
+
+
+def take_log_probability(logits, action):
+    logits = np.asarray(logits)
+    log_probabilities = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return np.take_along_axis(log_probabilities, action[..., None], axis=-1)[..., 0]
 
 
 def test_replaying_equals_acting(played):
     state, stage, rollout = played
     run = jax.jit(jax.vmap(lambda network, *rest: network.run(*rest), (None, 1, 1, 0), 1))
     logits, states = run(state.policy, rollout.observation, rollout.first, state.stage.policy_state)
-    log_probability = jnp.take_along_axis(
-        jax.nn.log_softmax(logits), rollout.action[..., None], axis=-1
-    )[..., 0]
+    log_probability = take_log_probability(logits, rollout.action)
     np.testing.assert_allclose(log_probability, rollout.log_probability, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(states[-1], stage.policy_state, rtol=1e-5, atol=1e-6)
 
 
 def test_a_time_limit_ends_an_episode_for_good_where_it_is_to():
     """What followed a truncation is worth something, or nothing; all else is the same."""
-    networks = make_architecture("small", cell="mingru")
+    networks = make_network("mingru")
     found = []
     for ends in (False, True):
         learner = Learner(ENV, networks, dataclasses.replace(CONFIG, time_limit_ends=ends))
         state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
         found.append((state, jax.jit(learner.play)(state, PARAMS)[1]))
     (state, bootstrapped), (_, ended) = found
+    bootstrapped, ended = jax.device_get((bootstrapped, ended))
     rollout = ended.rollout
-    cut = np.asarray(rollout.truncated & ~rollout.terminated)
+    cut = rollout.truncated & ~rollout.terminated
     assert cut.any()
-    values = evaluate_rollout(state.value, rollout, state.value_state)
+    values = evaluate(state.value, rollout, state.value_state)
     np.testing.assert_array_equal(rollout.action, bootstrapped.rollout.action)
     expected = np.where(cut, CONFIG.discount * np.asarray(values.next_value), 0)
-    last = np.asarray(rollout.terminated | rollout.truncated)
-    difference = np.asarray(bootstrapped.advantage - ended.advantage)
+    last = rollout.terminated | rollout.truncated
+    difference = bootstrapped.advantage - ended.advantage
     np.testing.assert_allclose(difference[last], expected[last], rtol=1e-4, atol=1e-6)
     assert np.abs(expected[cut]).max() > 1e-3
 
 
 def test_values_along_a_rollout_are_those_of_stepping(played):
     state, _, rollout = played
-    values = jax.jit(evaluate_rollout)(state.value, rollout, state.value_state)
-    step = eqx.filter_jit(state.value.step)
+    values = jax.device_get(evaluate(state.value, rollout, state.value_state))
     for member in range(2):
-        carried = state.value_state[member]
+        carried = np.asarray(state.value_state)[member]
         for time in range(NUM_STEPS):
             if rollout.first[time, member]:
                 carried = state.value.initial_state()
-            value, carried = step(rollout.observation[time, member], carried)
-            np.testing.assert_allclose(values.value[time, member], value[0], rtol=1e-5, atol=1e-5)
-            peek, _ = step(rollout.final_observation[time, member], carried)
-            np.testing.assert_allclose(
-                values.next_value[time, member], peek[0], rtol=1e-5, atol=1e-5
-            )
+            value, carried = step(state.value, rollout.observation[time, member], carried)
+            found = values.value[time, member]
+            np.testing.assert_allclose(found, np.asarray(value)[0], rtol=1e-5, atol=1e-5)
+            peek, _ = step(state.value, rollout.final_observation[time, member], carried)
+            found = values.next_value[time, member]
+            np.testing.assert_allclose(found, np.asarray(peek)[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(values.last_state[member], carried, rtol=1e-5, atol=1e-6)
 
 
 def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
     state, _, rollout = played
-    evaluate = jax.jit(evaluate_rollout)
     moved = rollout._replace(final_observation=rollout.final_observation + 5)
     before = evaluate(state.value, rollout, state.value_state)
     after = evaluate(state.value, moved, state.value_state)
@@ -128,33 +143,37 @@ def test_looking_at_a_bootstrap_value_leaves_the_carried_states_alone(played):
 
 def test_a_truncated_episode_ends_with_its_own_final_observation(played):
     state, _, rollout = played
-    values = jax.jit(evaluate_rollout)(state.value, rollout, state.value_state)
-    truncated = np.asarray(rollout.truncated & ~rollout.terminated)[:-1]
-    goes_on = ~np.asarray(rollout.truncated | rollout.terminated)[:-1]
+    values = evaluate(state.value, rollout, state.value_state)
+    truncated = (rollout.truncated & ~rollout.terminated)[:-1]
+    goes_on = ~(rollout.truncated | rollout.terminated)[:-1]
     following = np.asarray(values.value)[1:]
     next_value = np.asarray(values.next_value)[:-1]
     np.testing.assert_allclose(next_value[goes_on], following[goes_on], rtol=1e-5, atol=1e-5)
     # The next episode opens with a cue, which the old one's final observation does not show.
-    cue = np.asarray(rollout.final_observation)[:-1, :, 0]
+    cue = rollout.final_observation[:-1, :, 0]
     assert np.all(cue[truncated] == 0)
-    assert np.all(np.asarray(rollout.observation)[1:, :, 0][truncated] != 0)
+    assert np.all(rollout.observation[1:, :, 0][truncated] != 0)
     assert not np.allclose(next_value[truncated], following[truncated])
 
 
 def test_episodes_in_one_sequence_equal_episodes_run_apart(played):
     state, _, rollout = played
-    run = eqx.filter_jit(state.policy.run)
     member = 0
-    starts = [0, *np.flatnonzero(np.asarray(rollout.first)[1:, member]) + 1, NUM_STEPS]
-    together, _ = run(
-        rollout.observation[:, member], rollout.first[:, member], state.stage.policy_state[member]
-    )
+    starts = [0, *np.flatnonzero(rollout.first[1:, member]) + 1, NUM_STEPS]
+    carried = np.asarray(state.stage.policy_state)[member]
+    observations = rollout.observation[:, member]
+    together, _ = run(state.policy, observations, rollout.first[:, member], carried)
     for start, end in itertools.pairwise(starts):
-        opens = bool(rollout.first[start, member])
-        begin = state.policy.initial_state() if opens else state.stage.policy_state[member]
-        observations = rollout.observation[start:end, member]
-        apart, _ = run(observations, jnp.zeros(end - start, bool), begin)
-        np.testing.assert_allclose(together[start:end], apart, rtol=1e-5, atol=1e-6)
+        begin = (
+            np.asarray(state.policy.initial_state()) if rollout.first[start, member] else carried
+        )
+        # Nothing that follows an episode can change it, and one length is compiled once.
+        alone = np.zeros_like(observations)
+        alone[: end - start] = observations[start:end]
+        apart, _ = run(state.policy, alone, np.zeros(NUM_STEPS, bool), begin)
+        np.testing.assert_allclose(
+            np.asarray(together)[start:end], np.asarray(apart)[: end - start], rtol=1e-5, atol=1e-6
+        )
 
 
 def test_losses_are_their_definitions(played):
@@ -162,21 +181,18 @@ def test_losses_are_their_definitions(played):
     state, _, rollout = played
     members = jnp.array([1, 4])
     chosen = rollout.select(members)
-    advantage = jax.random.normal(KEY, rollout.reward.shape)[:, members]
+    advantage, target = (np.roll(draw_advantages(), shift)[:, members] for shift in (0, 1))
+    policy_state, value_state = map(np.asarray, (state.stage.policy_state, state.value_state))
     # Another policy than the one that acted, so that some ratios are clipped.
-    policy = jax.tree.map(lambda leaf: leaf * 3, state.policy)
-    run = eqx.filter_jit(lambda network, state: network.run(*chosen[:2], state)[0])
-    logits = run(policy, state.stage.policy_state[members])
-    loss, _ = jax.jit(policy_loss, static_argnums=3)(logits, chosen, advantage, CONFIG)
+    policy = jax.device_put(jax.tree.map(lambda leaf: 3 * np.asarray(leaf), state.policy))
+    logits, _ = run(policy, *chosen[:2], policy_state[members])
+    loss, _ = lose(logits, chosen, advantage, CONFIG)
     normal = np.asarray(advantage, np.float64)
     normal = (normal - normal.mean()) / (normal.std() + 1e-8)
     surrogate, entropy, targets = [], [], []
     for member, number in enumerate(np.asarray(members)):
-        logits, _ = eqx.filter_jit(policy.run)(
-            chosen.observation[:, member],
-            chosen.first[:, member],
-            state.stage.policy_state[number],
-        )
+        seen = chosen.observation[:, member], chosen.first[:, member]
+        logits, _ = run(policy, *seen, policy_state[number])
         for time, row in enumerate(np.asarray(logits, np.float64)):
             probabilities = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
             ratio = probabilities[chosen.action[time, member]] / np.exp(
@@ -188,20 +204,18 @@ def test_losses_are_their_definitions(played):
     expected = -np.mean(surrogate) - 0.01 * np.mean(entropy)
     np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
 
-    target = jax.random.normal(KEY, advantage.shape)
-    values = run(state.value, state.value_state[members])[..., 0]
-    loss = jax.jit(value_loss, static_argnums=2)(values, target, CONFIG)
+    values, _ = run(state.value, *chosen[:2], value_state[members])
+    loss = jax.jit(value_loss, static_argnums=2)(np.asarray(values)[..., 0], target, CONFIG)
     for member, number in enumerate(np.asarray(members)):
-        values, _ = eqx.filter_jit(state.value.run)(
-            chosen.observation[:, member], chosen.first[:, member], state.value_state[number]
-        )
-        targets += list((np.asarray(values)[:, 0] - np.asarray(target)[:, member]) ** 2)
+        seen = chosen.observation[:, member], chosen.first[:, member]
+        values, _ = run(state.value, *seen, value_state[number])
+        targets += list((np.asarray(values)[:, 0] - target[:, member]) ** 2)
     np.testing.assert_allclose(loss, 0.5 * np.mean(targets), rtol=1e-4)
 
 
 @pytest.mark.parametrize("batching", ["cores", "vmap"])
 def test_one_seed_alone_equals_that_seed_among_others(batching):
-    architecture = make_architecture("small", cell="gru")
+    architecture = make_network("gru")
     env = (ENV, PARAMS)
     alone = train(env, architecture, CONFIG, [5], batching=batching)
     among = train(env, architecture, CONFIG, [2, 5, 9], batching=batching)
@@ -221,11 +235,11 @@ def test_one_seed_alone_equals_that_seed_among_others(batching):
 
 def test_the_kl_stop_stops_one_seeds_policy_and_no_value_network():
     """In one program, with a limit that lies between the KL of two seeds."""
-    architecture = make_architecture("small", cell="gru")
+    architecture = make_network("gru")
     config = dataclasses.replace(
-        CONFIG, num_iterations=1, policy_epochs=8, policy_learning_rate=0.05, max_kl=1e9
+        CONFIG, num_iterations=1, policy_epochs=8, policy_learning_rate=0.02, max_kl=1e9
     )
-    env, seeds = (ENV, PARAMS), [1, 2, 3, 4]
+    env, seeds = (ENV, PARAMS), [2, 5, 9]
     free = train(env, architecture, config, seeds, batching="vmap")
     assert np.all(free.curves["policy_epochs"] == config.policy_epochs)
     limit = float(np.median(free.curves["kl"]))

@@ -35,7 +35,7 @@ def test_dropout_changes_updates_and_not_acting():
     curves, weights = [], []
     for dropout in (0.0, 0.1):
         network = make_architecture(
-            "lookup-tree", cell="mingru", dropout=dropout, state_size=16, encoder=(16,)
+            "lookup-tree", cell="mingru", dropout=dropout, state_size=16, encoder=(16,), head=(8,)
         )
         training = train(env, network, config, [1])
         curves.append(training.curves)

@@ -1,23 +1,27 @@
 """Whichever way a rollout is replayed, losses and gradients are the same but for rounding."""
 
+import functools
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from remanence import cells, envs
-from remanence.networks import Architecture, make_architecture, make_policy, make_value
+from remanence import cells, envs, networks
+from remanence.networks import Architecture, make_architecture
 from remanence.training import PPOConfig
 from remanence.training._engines import CoresEngine
+from remanence.training._histories import BLOCK_SIZE
 from remanence.training._learner import Learner
 from remanence.training._node_losses import sum_by_place
 from remanence.training._plan import Planner
 from remanence.training._replays import Experience, SequenceReplay, TreeReplay
 from remanence.training._rollout import Rollout, select_action
 
-NUM_STEPS, NUM_ENVS, NUM_ACTIONS = 30, 6, 3
-CONFIG = PPOConfig(num_envs=NUM_ENVS, num_steps=NUM_STEPS, num_minibatches=2)
+NUM_STEPS, NUM_ENVS, NUM_ACTIONS = 20, 45, 3
+CONFIG = PPOConfig(num_envs=NUM_ENVS, num_steps=NUM_STEPS, num_minibatches=3)
 KEY = jax.random.key(3)
 
 
@@ -71,72 +75,109 @@ def own_cells():
 
 
 ARCHITECTURES = {
-    **{cell: Architecture(cell=cell, state_size=6) for cell in cells.registry},
+    **{cell: Architecture(cell=cell, state_size=4, head=()) for cell in cells.registry},
     "encoder, skip and layers": make_architecture(
         "deep-mingru", state_size=8, num_layers=2, encoder=(8,), head=(5,)
     ),
     # Beyond the size for which Jacobians are kept.
-    "wide": Architecture(cell="gru", state_size=20),
-    "backward": Architecture(cell="backward", state_size=4),
-    "own": Architecture(cell="own", state_size=4),
-    "layers of GRUs": Architecture(cell="gru", state_size=4, num_layers=2),
-    "layers of wide GRUs": Architecture(cell="gru", state_size=17, num_layers=2),
+    "wide": Architecture(cell="gru", state_size=20, head=(7, 5)),
+    "backward": Architecture(cell="backward", state_size=4, head=()),
+    "own": Architecture(cell="own", state_size=4, head=()),
+    "layers of GRUs": Architecture(cell="gru", state_size=4, num_layers=2, head=()),
+    "layers of wide GRUs": Architecture(cell="gru", state_size=17, num_layers=2, head=()),
 }
-# What a tree needs more than one block or chunk for, or fills to the last node that fits.
+# What a tree needs more than one block or chunk for, or fills to the last node that fits: 8 chains
+# of 96 nodes that hang on one and have nothing in common, but for one node of two of them.
 LARGE = {
-    "several blocks": {"num_steps": 100, "num_envs": 8, "num_symbols": 10**6},
-    "several chunks": {"num_steps": 20, "num_envs": 45, "num_symbols": 10**6, "reset_rate": 0.5},
-    "a full tree": {"num_steps": 96, "num_envs": 8, "num_symbols": 10**6, "reset_rate": -1},
-    "one more": {"num_steps": 97, "num_envs": 8, "num_symbols": 10**6, "reset_rate": -1},
+    "several blocks": {"num_steps": 97, "num_envs": 8, "num_symbols": 10**6},
+    "several chunks": {"num_symbols": 10**6, "reset_rate": 0.5},
+    "a full tree": {"num_steps": 97, "num_envs": 8, "num_symbols": 10**6, "shared": (8, 2)},
+    "one more": {"num_steps": 97, "num_envs": 8, "num_symbols": 10**6, "shared": (8,)},
 }
 
 
-def make_networks(architecture):
-    policy = make_policy(architecture, 2, NUM_ACTIONS, key=jax.random.key(0))
-    return policy, make_value(architecture, 2, key=jax.random.key(1))
+@functools.cache
+def draw_networks(architecture):
+    """A policy and a value network, with weights drawn by NumPy: nothing is compiled for them."""
+    draws = np.random.default_rng(0)
+
+    def draw(leaf):
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            return leaf
+        return (draws.normal(size=leaf.shape) / np.sqrt(leaf.shape[-1])).astype(leaf.dtype)
+
+    shapes = eqx.filter_eval_shape(
+        lambda keys: networks.make_networks(architecture, 2, NUM_ACTIONS, keys=keys),
+        jax.ShapeDtypeStruct((2,), KEY.dtype),
+    )
+    policy, value = jax.tree.map(draw, shapes)
+    # Policies start next to indifferent.
+    policy = eqx.tree_at(lambda it: it.output, policy, move(policy.output, 0.01))
+    return jax.device_put((policy, value))
 
 
 def make_experience(
-    networks,
+    pair,
     num_steps=NUM_STEPS,
     num_envs=NUM_ENVS,
     num_symbols=2,
     reset_rate=0.1,
     seed=0,
     alike=False,
+    shared=(),
 ):
-    """Random observations, resets, actions and returns; the policy given is the one that acted."""
+    """Random observations, resets, actions and returns; the policy given is the one that acted.
+
+    Episodes that go on to the end open with a few steps of which as many members as `shared` says
+    see the same.
+    """
     draws = np.random.default_rng(seed)
     shape = (num_steps, num_envs)
     alphabet = draws.normal(size=(num_symbols, 2)).astype(np.float32)
-    numbers = [jnp.asarray(draws.normal(size=shape), jnp.float32) for _ in range(2)]
+    numbers = [draws.normal(size=shape).astype(np.float32) for _ in range(2)]
     truncated = draws.random(shape) < 0.1
-    rollout = Rollout(
-        observation=jnp.asarray(alphabet[draws.integers(num_symbols, size=shape)]),
-        first=jnp.asarray(draws.random(shape) < reset_rate),
-        action=jnp.asarray(draws.integers(NUM_ACTIONS, size=shape)),
-        log_probability=jnp.zeros(shape),
-        reward=jnp.zeros(shape),
-        terminated=jnp.zeros(shape, bool),
-        truncated=jnp.asarray(truncated),
-        final_observation=jnp.zeros((*shape, 2)),
-        episode_return=jnp.zeros(shape),
-        episode_length=jnp.zeros(shape, jnp.int32),
-    )
-    size = len(networks[0].initial_state())
-    states = [jnp.asarray(draws.normal(size=(num_envs, size)), jnp.float32) for _ in range(2)]
+    observation = alphabet[draws.integers(num_symbols, size=shape)]
+    first = draws.random(shape) < reset_rate
+    if shared:
+        first = np.arange(num_steps)[:, None] + np.zeros(shape) == 0
+    for time, number in enumerate(shared):
+        observation[time, :number] = observation[time, 0]
+    happened: dict[str, Any] = {
+        "observation": observation,
+        "first": first,
+        "action": draws.integers(NUM_ACTIONS, size=shape).astype(np.int32),
+        "log_probability": np.zeros(shape, np.float32),
+        "reward": np.zeros(shape, np.float32),
+        "terminated": np.zeros(shape, bool),
+        "truncated": truncated,
+        "final_observation": np.zeros((*shape, 2), np.float32),
+        "episode_return": np.zeros(shape, np.float32),
+        "episode_length": np.zeros(shape, np.int32),
+    }
+    rollout = Rollout(**jax.device_put(happened))
+    size = pair[0].cell.state_size
+    states = [draws.normal(size=(num_envs, size)).astype(np.float32) for _ in range(2)]
     if alike:
-        states = [jnp.broadcast_to(those[:1], those.shape) for those in states]
-    logits, _ = eqx.filter_jit(networks[0].run)(rollout.observation, rollout.first, states[0])
-    acted = select_action(jax.nn.log_softmax(logits), rollout.action)
+        states = [np.repeat(those[:1], num_envs, axis=0) for those in states]
+    acted = act(pair[0], rollout, states[0])
     # Advantages as different in size as those of a maze, most of them equal.
-    advantage = jnp.where(numbers[0] > 1, 10 * numbers[0], 0.25)
-    return Experience(rollout._replace(log_probability=acted), advantage, numbers[1], *states)
+    advantage = np.where(numbers[0] > 1, 10 * numbers[0], np.float32(0.25))
+    rest = jax.device_put((advantage, numbers[1], *states))
+    return Experience(rollout._replace(log_probability=acted), *rest)
+
+
+@eqx.filter_jit
+def act(policy, rollout, states):
+    logits, _ = policy.run(rollout.observation, rollout.first, states)
+    return select_action(jax.nn.log_softmax(logits), rollout.action)
+
+
+hash_experience = jax.jit(Planner.hash, static_argnums=0)
 
 
 def grow(experience, config=CONFIG):
     planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, state_size=6, replay="tree")
-    planned = planner.plan(experience, jax.jit(planner.hash)(experience))
+    planned = planner.plan(experience, hash_experience(planner, experience))
     assert isinstance(planned, TreeReplay)
     return planned
 
@@ -160,7 +201,15 @@ def assert_same_gradients(one, other):
 
 def move(network, factor=1.2):
     """Another network than the one that acted."""
-    return jax.tree.map(lambda leaf: leaf * factor if eqx.is_inexact_array(leaf) else leaf, network)
+
+    def move_leaf(leaf):
+        return (
+            jax.device_put(np.float32(factor) * np.asarray(leaf))
+            if eqx.is_inexact_array_like(leaf)
+            else leaf
+        )
+
+    return jax.tree.map(move_leaf, network)
 
 
 def compare_policies(policy, experience, members):
@@ -177,13 +226,13 @@ def compare_policies(policy, experience, members):
 
 @pytest.fixture(scope="module")
 def gru_networks():
-    return make_networks(ARCHITECTURES["gru"])
+    return draw_networks(ARCHITECTURES["gru"])
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_losses_and_gradients_are_those_of_sequences(name):
-    networks = make_networks(ARCHITECTURES[name])
-    metrics = compare_policies(networks[0], make_experience(networks), jnp.array([4, 0, 3]))
+    pair = draw_networks(ARCHITECTURES[name])
+    metrics = compare_policies(pair[0], make_experience(pair), jnp.array([4, 0, 3]))
     assert 0 < metrics["clipped"] < 1
 
 
@@ -225,9 +274,13 @@ def test_rollouts_of_odd_shapes(gru_networks, changes):
     ],
 )
 def test_large_trees(name, shape):
-    networks = make_networks(ARCHITECTURES[name])
-    experience = make_experience(networks, **LARGE[shape])
-    compare_policies(networks[0], experience, jnp.array([1, 5, 2]))
+    pair = draw_networks(ARCHITECTURES[name])
+    experience = make_experience(pair, **LARGE[shape])
+    tree = grow(experience).tree
+    if "shared" in LARGE[shape]:
+        full = len(tree.parent_row) - BLOCK_SIZE
+        assert tree.num_nodes == (full if shape == "a full tree" else 769)
+    compare_policies(pair[0], experience, jnp.array([1, 5, 2]))
 
 
 def test_states_carried_alike_count_as_one(gru_networks):
@@ -245,7 +298,7 @@ def test_many_equal_numbers_add_up():
 
 def plan(experience, replay="auto", **properties):
     planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **{"state_size": 6, **properties})
-    return type(planner.plan(experience, jax.jit(planner.hash)(experience)))
+    return type(planner.plan(experience, hash_experience(planner, experience)))
 
 
 def test_the_plan_is_what_pays(gru_networks):
@@ -267,7 +320,7 @@ def test_the_first_iterations_agree_whichever_way_they_are_replayed():
     """
     env, params = envs.make("tmaze", length=(1, 3))
     config = PPOConfig(num_envs=8, num_steps=60, policy_epochs=4, value_epochs=3)
-    learner = Learner(env, make_architecture("small", cell="gru"), config)
+    learner = Learner(env, make_architecture("small", cell="gru", head=()), config)
     engines = [CoresEngine(learner, params, replay) for replay in ("sequence", "tree")]
     for engine in engines:
         engine.begin([1, 2])

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from remanence._keys import derive_key
+from remanence._keys import derive_keys
 from remanence._numbers import check_whole
 from remanence._typing import Key
 
@@ -99,11 +99,11 @@ def xavier_gates(
     key: Key, gates: Iterable[str], rows: int, columns: int
 ) -> Float[Array, "gates {rows} {columns}"]:
     """One Xavier-uniform matrix for each gate (Glorot and Bengio 2010)."""
-    return jnp.stack([_xavier(derive_key(key, gate), (rows, columns)) for gate in gates])
+    return jax.vmap(lambda key: _xavier(key, (rows, columns)))(derive_keys(key, gates))
 
 
 def orthogonal_gates(
     key: Key, gates: Iterable[str], size: int
 ) -> Float[Array, "gates {size} {size}"]:
     """One orthogonal matrix for each gate (Saxe et al. 2014)."""
-    return jnp.stack([_orthogonal(derive_key(key, gate), (size, size)) for gate in gates])
+    return jax.vmap(lambda key: _orthogonal(key, (size, size)))(derive_keys(key, gates))

@@ -11,6 +11,7 @@ from remanence.networks._fit import check_fits as check_fits
 from remanence.networks._initialization import INITIALIZATIONS as INITIALIZATIONS
 from remanence.networks._initialization import check_initialization as check_initialization
 from remanence.networks._network import Network as Network
+from remanence.networks._network import make_networks as make_networks
 from remanence.networks._network import make_policy as make_policy
 from remanence.networks._network import make_value as make_value
 from remanence.networks._parameters import ParameterCount as ParameterCount

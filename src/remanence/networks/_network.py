@@ -1,5 +1,6 @@
 """Encoder -> cell -> head as one module, and the policy and value networks built from it."""
 
+import functools
 import itertools
 import math
 import zlib
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from remanence._keys import derive_key
-from remanence._typing import Key, Observation
+from remanence._typing import Key, Keys, Observation
 from remanence._words import Seed, Seeds, word_at
 from remanence.cells import AbstractCell, Stack, over_axes
 from remanence.cells import make as make_cell
@@ -27,6 +28,7 @@ from remanence.networks._initialization import (
 State = Float[Array, " state"]
 Features = Float[Array, " features"]
 Output = Float[Array, " output"]
+Body = tuple[tuple[eqx.nn.Linear, ...], AbstractCell, tuple[eqx.nn.Linear, ...]]
 
 POLICY_GAIN = 0.01
 VALUE_GAIN = 1.0
@@ -178,6 +180,40 @@ def make_value(
     return _make_network(architecture, observation_size, 1, VALUE_GAIN, key, initialization)
 
 
+def make_networks(
+    architecture: Architecture,
+    observation_size: int,
+    num_actions: int,
+    *,
+    keys: Keys,
+    initialization: str = XAVIER,
+) -> tuple[Network, Network]:
+    """A policy of the first of two keys and a value network of the second.
+
+    They are those of `make_policy` and `make_value`. What both consist of is drawn for both at
+    once, and so compiled once.
+
+    >>> from remanence import networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> keys = jax.random.split(jax.random.key(0))
+    >>> policy, value = networks.make_networks(architecture, 1, 2, keys=keys)
+    >>> policy.output.weight.shape, value.output.weight.shape
+    ((2, 2), (1, 2))
+    """
+    check_initialization(initialization)
+    bodies = eqx.filter_vmap(
+        lambda key: _make_body(architecture, observation_size, key, initialization)
+    )(keys)
+    policy_body, value_body = (
+        jax.tree.map(lambda leaf, i=i: leaf[i] if eqx.is_array(leaf) else leaf, bodies)
+        for i in range(2)
+    )
+    return (
+        _finish(architecture, policy_body, num_actions, POLICY_GAIN, keys[0], initialization),
+        _finish(architecture, value_body, 1, VALUE_GAIN, keys[1], initialization),
+    )
+
+
 def _make_network(
     architecture: Architecture,
     observation_size: int,
@@ -187,7 +223,15 @@ def _make_network(
     initialization: str,
 ) -> Network:
     check_initialization(initialization)
-    make_linear = _make_uniform_linear if initialization == PYTORCH else _make_linear
+    body = _make_body(architecture, observation_size, key, initialization)
+    return _finish(architecture, body, output_size, output_gain, key, initialization)
+
+
+def _make_body(
+    architecture: Architecture, observation_size: int, key: Key, initialization: str
+) -> Body:
+    """Encoder, cell and head: all but the output, which depends on what a network is for."""
+    make_linear = _choose_linear(initialization)
     encoder_sizes = (observation_size, *architecture.encoder)
     encoder = _make_dense(derive_key(key, "encoder"), encoder_sizes, make_linear)
     encoded_size = encoder_sizes[-1]
@@ -201,14 +245,32 @@ def _make_network(
             f"with skip, its last size must be that of the cell's output, {cell.output_size}",
         )
     head_sizes = (cell.output_size, *architecture.head)
+    return encoder, cell, _make_dense(derive_key(key, "head"), head_sizes, make_linear)
+
+
+def _finish(
+    architecture: Architecture,
+    body: Body,
+    output_size: int,
+    output_gain: float,
+    key: Key,
+    initialization: str,
+) -> Network:
+    encoder, cell, head = body
+    width = architecture.head[-1] if architecture.head else cell.output_size
+    make_linear = _choose_linear(initialization)
     return Network(
         encoder=encoder,
         cell=cell,
-        head=_make_dense(derive_key(key, "head"), head_sizes, make_linear),
-        output=make_linear(derive_key(key, "output"), head_sizes[-1], output_size, output_gain),
+        head=head,
+        output=make_linear(derive_key(key, "output"), width, output_size, output_gain),
         skip=architecture.skip,
         dropout=architecture.dropout,
     )
+
+
+def _choose_linear(initialization: str) -> Callable[..., eqx.nn.Linear]:
+    return _make_uniform_linear if initialization == PYTORCH else _make_linear
 
 
 def _apply_linear(layer: eqx.nn.Linear, hidden: Features) -> Output:
@@ -243,10 +305,17 @@ def _make_dense(
 
 def _make_linear(key: Key, input_size: int, output_size: int, gain: float) -> eqx.nn.Linear:
     weight = jax.nn.initializers.orthogonal(gain)(key, (output_size, input_size))
-    layer = eqx.nn.Linear(input_size, output_size, key=key)
     return eqx.tree_at(
-        lambda linear: (linear.weight, linear.bias), layer, (weight, jnp.zeros(output_size))
+        lambda linear: (linear.weight, linear.bias),
+        _shape_linear(input_size, output_size),
+        (weight, jnp.zeros(output_size)),
     )
+
+
+@functools.cache
+def _shape_linear(input_size: int, output_size: int) -> eqx.nn.Linear:
+    """A layer with shapes for arrays: weights of its own would be drawn for nothing."""
+    return eqx.filter_eval_shape(eqx.nn.Linear, input_size, output_size, key=jax.random.key(0))
 
 
 def _make_uniform_linear(key: Key, input_size: int, output_size: int, gain: float) -> eqx.nn.Linear:

@@ -92,13 +92,11 @@ class CoresEngine(AbstractEngine):
         return {name: np.array([metrics[name] for _, metrics in done]) for name in done[0][1]}
 
     def get_states(self) -> LearnerState:
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *self._states)
+        return jax.tree.map(lambda *leaves: _stack(leaves), *self._states)
 
     def set_states(self, states: LearnerState) -> None:
         count = len(jax.tree.leaves(states)[0])
-        self._states = [
-            jax.tree.map(lambda leaf, i=i: jnp.array(leaf[i]), states) for i in range(count)
-        ]
+        self._states = [jax.tree.map(lambda leaf, i=i: _put(leaf[i]), states) for i in range(count)]
 
     def _iterate_one(self, state: LearnerState) -> tuple[LearnerState, Metrics]:
         state, metrics = self._iteration.run(state, self._params)
@@ -136,7 +134,7 @@ class VmapEngine(AbstractEngine):
         return self._states
 
     def set_states(self, states: LearnerState) -> None:
-        self._states = self._place(jax.tree.map(jnp.array, states))
+        self._states = self._place(jax.tree.map(_put, states))
 
     def _place(self, tree: Any) -> Any:
         return tree if self._device is None else jax.device_put(tree, self._device)
@@ -167,7 +165,7 @@ class DevicesEngine(AbstractEngine):
 
     def get_states(self) -> LearnerState:
         states = [engine.get_states() for engine in self._busy]
-        return jax.tree.map(lambda *leaves: jnp.array(np.concatenate(leaves)), *states)
+        return jax.tree.map(lambda *leaves: jax.device_put(np.concatenate(leaves)), *states)
 
     def set_states(self, states: LearnerState) -> None:
         batches = self._split(len(jax.tree.leaves(states)[0]))
@@ -178,6 +176,18 @@ class DevicesEngine(AbstractEngine):
         """Which seeds each device has; devices beyond the number of seeds have nothing to do."""
         self._busy = self._engines[:num_seeds]
         return np.array_split(np.arange(num_seeds), len(self._busy))
+
+
+def _stack(leaves: Sequence[jax.Array]) -> jax.Array:
+    """Arrays as one, by way of the host, where nothing is compiled for each shape of them."""
+    if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
+        return jnp.stack(leaves)
+    return jax.device_put(np.stack(leaves))
+
+
+def _put(leaf: Any) -> jax.Array:
+    """A copy on the device, which a program may overwrite."""
+    return jax.device_put(leaf, may_alias=False)
 
 
 ENGINES = {"cores": CoresEngine, "vmap": VmapEngine, "devices": DevicesEngine}

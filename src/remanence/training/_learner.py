@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from remanence._keys import derive_key
+from remanence._keys import derive_key, derive_keys
 from remanence._typing import Key
 from remanence.cells import AbstractCell
 from remanence.envs import AbstractEnvironment
-from remanence.networks import Architecture, Network, make_policy, make_value
+from remanence.networks import Architecture, Network, make_networks
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
 from remanence.training._replays import AbstractReplay, Experience
@@ -58,12 +58,11 @@ class Learner:
 
     def make_networks(self, key: Key) -> tuple[Network, Network]:
         """A fresh policy and a fresh value network."""
-        size, num_actions = self.sizes
-        start = self.config.initialization
-        policy_key, value_key = derive_key(key, "policy"), derive_key(key, "value")
-        return (
-            make_policy(self.architecture, size, num_actions, key=policy_key, initialization=start),
-            make_value(self.architecture, size, key=value_key, initialization=start),
+        return make_networks(
+            self.architecture,
+            *self.sizes,
+            keys=derive_keys(key, ["policy", "value"]),
+            initialization=self.config.initialization,
         )
 
     @functools.cached_property
@@ -84,10 +83,10 @@ class Learner:
         """The policy's cell, with shapes for arrays."""
         return self.network_shapes[0].cell
 
-    def assemble(self, state: LearnerState) -> tuple[Network, Network]:
-        """The policy and the value network of a state."""
+    def assemble(self, policy: Any, value: Any) -> tuple[Network, Network]:
+        """The policy and the value network of the arrays that a state holds of them."""
         policy_static, value_static = self._statics
-        return eqx.combine(state.policy, policy_static), eqx.combine(state.value, value_static)
+        return eqx.combine(policy, policy_static), eqx.combine(value, value_static)
 
     def begin(self, seed: Int[Array, ""], params: Any) -> LearnerState:
         """Fresh networks and environments."""
@@ -116,7 +115,7 @@ class Learner:
 
     def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics]:
         """Collect one rollout, and judge it by the value network."""
-        policy, value = self.assemble(state)
+        policy, value = self.assemble(state.policy, state.value)
         stage, rollout = collect_rollout(
             self.environment,
             params,
@@ -182,7 +181,7 @@ class Learner:
     ) -> tuple[LearnerState, Metrics]:
         """Epochs of clipped policy gradients, until the policy has moved too far."""
         key = derive_key(_derive_iteration_key(state), "policy")
-        policy, _ = self.assemble(state)
+        policy, _ = self.assemble(state.policy, state.value)
         weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
 
@@ -217,7 +216,7 @@ class Learner:
     ) -> tuple[LearnerState, Metrics]:
         """Epochs of regression on the estimated returns."""
         key = derive_key(_derive_iteration_key(state), "value")
-        _, value = self.assemble(state)
+        _, value = self.assemble(state.policy, state.value)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
 

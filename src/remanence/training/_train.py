@@ -174,8 +174,8 @@ def _begin_or_resume(
 
 
 def _shape_of_states(learner: Learner, params: Any, count: int) -> LearnerState:
-    begin = jax.vmap(learner.begin, in_axes=(0, None))
-    return jax.eval_shape(begin, jnp.zeros(count, jnp.int32), params)
+    one = jax.eval_shape(learner.begin, jax.ShapeDtypeStruct((), jnp.int32), params)
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype), one)
 
 
 def _iterate(
@@ -209,9 +209,11 @@ def _finish(
 ) -> Training:
     states = engine.get_states()
     agents = {}
+    # On the host, where nothing is compiled to take one seed's arrays out of those of all.
+    found = jax.tree.map(np.asarray, (states.policy, states.value))
     for index, seed in enumerate(seeds):
-        state = jax.tree.map(lambda leaf, index=index: leaf[index], states)
-        agents[seed] = Agent(*learner.assemble(state), learner.architecture)
+        weights = jax.tree.map(lambda leaf, index=index: jax.device_put(leaf[index]), found)
+        agents[seed] = Agent(*learner.assemble(*weights), learner.architecture)
     if run:
         run.save_checkpoint(states, curves)
         run.save_curves(seeds, curves)
