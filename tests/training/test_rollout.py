@@ -24,7 +24,7 @@ def played(request):
     learner = Learner(ENV, make_architecture("small", cell="gru"), config)
     state = eqx.filter_jit(learner.begin)(jnp.int32(3), PARAMS)
     _, experience, _ = eqx.filter_jit(learner.play)(state, PARAMS)
-    return learner.assemble(state)[0], state, request.param, experience
+    return learner.assemble(state.policy, state.value)[0], state, request.param, experience
 
 
 def test_so_many_episodes_begin_without_a_reset(played):
