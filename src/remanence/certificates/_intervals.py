@@ -112,8 +112,8 @@ class Interval:
 
     def clip(self, low: float | int, high: float | int) -> "Interval":
         """The same intervals, knowing that what they enclose lies between two numbers."""
-        ends = (np.minimum(np.maximum(end, low), high) for end in (self.lower, self.upper))
-        return Interval(*ends, self.error)
+        lower, upper = (np.minimum(np.maximum(it, low), high) for it in (self.lower, self.upper))
+        return Interval(lower, upper, self.error)
 
     def intersect(self, other: "Interval") -> "Interval":
         """What is in both of two enclosures of the same numbers."""
