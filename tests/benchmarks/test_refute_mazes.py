@@ -66,7 +66,8 @@ def test_the_table_is_seen_once(bench):
     assert seen[:6] == [1, 0, 0, 0, 0, 0]
 
 
-def test_who_never_takes_an_arm_is_wrong(bench):
+def test_who_never_takes_an_arm_is_wrong(bench, monkeypatch):
+    monkeypatch.setattr(bench, "PATIENCE", 40)
     arrays, shape = remember_by_hand()
     arrays["policy.output.bias"] = np.array([30, 0, -10, -1], np.float32)
     assert all(it["wrong"] == it["decisions"] for it in attack(bench, (arrays, shape), "greedy", 1))

@@ -1,5 +1,6 @@
 """Small agents for tests: random ones of every cell, and one that solves the T-maze by hand."""
 
+import functools
 from pathlib import Path
 
 import equinox as eqx
@@ -14,6 +15,13 @@ from tests.certificates import high_precision as precise
 CELLS = list(registry)
 
 
+@functools.cache
+def make_value(architecture: networks.Architecture, observation_size: int) -> networks.Network:
+    """A value network, which no test of these agents looks at."""
+    return networks.make_value(architecture, observation_size, key=jax.random.key(0))
+
+
+@functools.cache
 def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, gain: float = 3.0):
     """A random agent whose weights are large enough for it to do many different things."""
     environment, _ = envs.make("tmaze", previous_action=previous_action)
@@ -22,7 +30,6 @@ def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, 
     key = jax.random.key(seed)
     observation_size = environment.observation_size
     policy = networks.make_policy(architecture, observation_size, 4, key=key)
-    value = networks.make_value(architecture, observation_size, key=key)
     # Noise as well, for biases start at zero, where a BRC is just about to become bistable.
     weights, rest = eqx.partition(policy, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(weights)
@@ -39,14 +46,14 @@ def make_agent(cell: str = "gru", seed: int = 0, previous_action: bool = False, 
         policy,
         (30 * policy.output.weight, scale * jax.random.uniform(jax.random.fold_in(key, 1))),
     )
-    return networks.Agent(policy, value, architecture)
+    return networks.Agent(policy, make_value(architecture, observation_size), architecture)
 
 
 def load_walker(walker: precise.Walker, directory: Path, inputs: int = 2) -> networks.Agent:
     """An agent from the arrays of its policy."""
     arrays, fields = walker
     architecture = networks.Architecture(**fields)
-    value = networks.make_value(architecture, inputs, key=jax.random.key(0))
+    value = make_value(architecture, inputs)
     arrays = arrays | name_leaves({"value": eqx.filter(value, eqx.is_array)})
     header = {"kind": "agent", "format": 1, "architecture": fields}
     header |= {"observation_size": inputs, "num_actions": 4, "origin": {}}
@@ -54,6 +61,7 @@ def load_walker(walker: precise.Walker, directory: Path, inputs: int = 2) -> net
     return networks.Agent.load(directory / "walker.safetensors")
 
 
+@functools.cache
 def solve_by_hand() -> networks.Agent:
     """A BMRU agent that is optimal at every length.
 
@@ -61,9 +69,8 @@ def solve_by_hand() -> networks.Agent:
     right = 1 - 2 flag, up = -cue, down = cue (both below 1 in size).
     """
     architecture = networks.make_architecture("small", cell="bmru", state_size=2, head=(4,))
-    key = jax.random.key(0)
-    policy = networks.make_policy(architecture, 2, 4, key=key)
-    value = networks.make_value(architecture, 2, key=key)
+    policy = networks.make_policy(architecture, 2, 4, key=jax.random.key(0))
+    value = make_value(architecture, 2)
     assert isinstance(policy.cell, BMRU)
     # Unit 0: |2 cue| > 1 sets it to the cue's sign, and it holds without one. Unit 1: n is
     # -1 or +1 with the flag, always above its threshold 1/2.

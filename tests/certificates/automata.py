@@ -34,13 +34,12 @@ class Automaton(AbstractWalker):
             return self.openings[at_junction][goal > 0]
         return (self.junction if at_junction else self.corridor)[memory]
 
-    def step(self, spot: Spot):
+    def step(self, memory, position, length, goal):
         """Memory, action, position and arm after one step: the rules of the maze, spelled out."""
-        at_junction = spot.position == spot.length - 1
-        known = None if spot.memory is None else int(spot.memory[0])
-        memory, action = self.look(known, at_junction, spot.goal)
-        position, arm = spot.position, 0
-        if action == RIGHT and position < spot.length - 1:
+        at_junction = position == length - 1
+        memory, action = self.look(memory, at_junction, goal)
+        arm = 0
+        if action == RIGHT and position < length - 1:
             position += 1
         elif action == LEFT and position > 0:
             position -= 1
@@ -49,11 +48,11 @@ class Automaton(AbstractWalker):
         return memory, action, position, arm
 
     def walk(self, spot: Spot, num_steps: int) -> Trace:
-        rows, arm = [], 0
+        memory = None if spot.memory is None else int(spot.memory[0])
+        position, rows, arm = spot.position, [], 0
         while len(rows) < num_steps and not arm:
-            memory, action, position, arm = self.step(spot)
+            memory, action, position, arm = self.step(memory, position, spot.length, spot.goal)
             rows.append((memory, action, position))
-            spot = spot._replace(memory=np.array([memory, action]), position=position)
         memories, actions, positions = np.array(rows, int).reshape(-1, 3).T
         return Trace(np.stack([memories, actions], axis=1), actions, positions, arm)
 
@@ -66,5 +65,9 @@ class Automaton(AbstractWalker):
 
 def play(automaton: Automaton, goal: int, length: int, num_steps: int):
     """The arm and the number of steps of one episode, or (0, 0) if it is not over by then."""
-    trace = automaton.walk(Spot(goal, length), num_steps)
-    return (trace.arm, len(trace.actions)) if trace.arm else (0, 0)
+    memory, position = None, 0
+    for step in range(1, num_steps + 1):
+        memory, _, position, arm = automaton.step(memory, position, length, goal)
+        if arm:
+            return arm, step
+    return 0, 0

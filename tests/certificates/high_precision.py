@@ -3,6 +3,7 @@
 Everything is a loop over numbers, written from the cells' equations.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,11 +19,15 @@ Walker = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 def ball(number: Any) -> Any:
-    return flint.arb(float(number))
+    return _make_ball(float(number))
+
+
+_make_ball = functools.lru_cache(2**16)(flint.arb)  # exact, whatever the precision
 
 
 def apply(matrix: np.ndarray, vector: Vector) -> Vector:
-    return [sum((ball(w) * x for w, x in zip(row, vector, strict=True)), ball(0)) for row in matrix]
+    rows = matrix.tolist()
+    return [sum((ball(w) * x for w, x in zip(row, vector, strict=True)), ball(0)) for row in rows]
 
 
 def affine(arrays: Arrays, name: str, vector: Vector) -> Vector:

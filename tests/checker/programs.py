@@ -62,17 +62,17 @@ class Subject:
         """Arrays and architecture."""
         return self.arrays, self.architecture
 
-    @property
+    @functools.cached_property
     def policy(self) -> Any:
         """The network of JAX."""
         return jax.tree.unflatten(self._structure, map(jnp.asarray, self.arrays.values()))
 
-    @property
+    @functools.cached_property
     def portable(self) -> PortablePolicy:
         """The portable program of the library."""
         return PortablePolicy(self.arrays, self.architecture)
 
-    @property
+    @functools.cached_property
     def program(self) -> Program:
         """The portable program of the checker."""
         return Program(self.weights, self.shape)

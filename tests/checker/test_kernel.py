@@ -44,7 +44,7 @@ class Draw:
 
 
 def balls(numbers: np.ndarray) -> list[Any]:
-    return [precise.ball(number) for number in np.ravel(numbers)]
+    return [precise.ball(number) for number in np.ravel(numbers).tolist()]
 
 
 def sigmoid(x: Any) -> Any:

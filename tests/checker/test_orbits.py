@@ -4,7 +4,7 @@ Episodes are played one by one, each until it ends or is where it was before.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -123,6 +123,9 @@ class Table(Machine):
     def step(self, memory: int, junction: int) -> tuple[int, int]:
         known = self.memories[memory][0]
         return self._number(*self.automaton.look(known, junction, 0))
+
+    def turn(self, memories: Sequence[int]) -> list[int]:
+        return [self.step(memory, 1)[1] for memory in memories]
 
     def state(self, memory: int) -> list[float]:
         return [float(self.memories[memory][0])]

@@ -113,8 +113,22 @@ def _add_radii(offset: Interval, slope: Interval | None, radius: np.ndarray) -> 
 def follow_orbit(policy: Policy, cue: int, turning: bool) -> Iterator[Region]:
     """Regions around h_0, h_1, ... in the corridor, h_0 being the state after the cue.
 
-    Parallelepipeds turn with the flow, by QR decomposition (Lohner 1987).
+    Parallelepipeds turn with the flow, by QR decomposition (Lohner 1987). The search follows an
+    orbit and the proof does so again, so what is known of it is kept with the policy.
     """
+    key = (cue, turning)
+    known, more = policy.followed.setdefault(key, ([], _follow_orbit(policy, cue, turning)))
+    for step in itertools.count():
+        if step == len(known):
+            try:
+                known.append(next(more))
+            except Exception:
+                policy.followed.pop(key, None)  # nothing comes of a generator that has failed
+                raise
+        yield known[step]
+
+
+def _follow_orbit(policy: Policy, cue: int, turning: bool) -> Iterator[Region]:
     prepared, initial = policy.open(cue)
     image = Image(policy.update(prepared, Interval(initial)), np.zeros(0))
     identity = np.eye(int(np.count_nonzero(~policy.discrete)))

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,13 @@ class GRU(GatedCell):
     def __init__(self, weights: Weights):
         super().__init__(weights)
         self.recurrent = weights("recurrent_weight")
+        self.rows = np.concatenate(self.recurrent)  # of all gates, one below the other
 
     def update(self, x: Any, h: Any) -> Any:
         """One step."""
-        r, z = (sigmoid(x[gate] + self.recurrent[gate] @ h) for gate in (0, 1))
-        return blend(z, h, tanh(x[2] + r * (self.recurrent[2] @ h)))
+        seen, size = self.rows @ h, self.state_size
+        gates = sigmoid(concatenate(x[:2]) + seen[: 2 * size])
+        return blend(gates[size:], h, tanh(x[2] + gates[:size] * seen[2 * size :]))
 
 
 class LSTM(GRU):
@@ -77,10 +79,12 @@ class LSTM(GRU):
         self.state_size = 2 * self.output_size
 
     def update(self, x: Any, h: Any) -> Any:
-        h, c = self.read(h), h[self.output_size :]
-        i, f, g, o = (x[gate] + self.recurrent[gate] @ h for gate in range(4))
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        return concatenate([sigmoid(o) * tanh(c), c])
+        size = self.output_size
+        h, c = self.read(h), h[size:]
+        seen = concatenate(x) + self.rows @ h
+        gates = sigmoid(seen)
+        c = gates[size : 2 * size] * c + gates[:size] * tanh(seen[2 * size : 3 * size])
+        return concatenate([gates[3 * size :] * tanh(c), c])
 
     def read(self, state: Any) -> Any:
         return state[: self.output_size]
@@ -89,20 +93,21 @@ class LSTM(GRU):
 class NBRC(GRU):
     """Gates r, z, n; n = tanh(x + r * h) with r = 1 + tanh(x + W h)."""
 
-    def recur(self, gate: int, h: Any) -> Any:
-        """What a gate sees of the state."""
-        return self.recurrent[gate] @ h
+    def recur(self, h: Any) -> Any:
+        """What both gates see of the state, one below the other."""
+        return self.rows @ h
 
     def update(self, x: Any, h: Any) -> Any:
-        r, z = 1 + tanh(x[0] + self.recur(0, h)), sigmoid(x[1] + self.recur(1, h))
+        seen = concatenate(x[:2]) + self.recur(h)
+        r, z = 1 + tanh(seen[: self.state_size]), sigmoid(seen[self.state_size :])
         return blend(z, h, tanh(x[2] + r * h))
 
 
 class BRC(NBRC):
     """As NBRC, but the gates of a unit see that unit alone."""
 
-    def recur(self, gate: int, h: Any) -> Any:
-        return self.recurrent[gate][:, None] * h
+    def recur(self, h: Any) -> Any:
+        return concatenate([weight[:, None] * h for weight in self.recurrent])
 
 
 class MinGRU(GatedCell):
@@ -218,6 +223,7 @@ class Policy:
         self.head = self._take_dense("head")
         self.output = (self._take("policy.output.weight"), self._take("policy.output.bias"))
         self.discrete = self.cell.mask()
+        self.followed: dict[tuple[int, bool], tuple[list[Any], Iterator[Any]]] = {}
 
     @functools.cached_property
     def corridor(self) -> dict[str, Any]:

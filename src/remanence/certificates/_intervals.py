@@ -3,6 +3,7 @@
 `remanence.checker` has an arithmetic of its own, balls, and shares nothing with this one.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,9 @@ class Interval:
     def __init__(self, lower: Any, upper: Any = None, error: Any = 0.0):
         self.lower = np.asarray(lower, np.float64)
         self.upper = self.lower if upper is None else np.asarray(upper, np.float64)
-        self.error = np.broadcast_to(error, self.lower.shape)
+        shape = self.lower.shape
+        is_full = isinstance(error, np.ndarray) and error.shape == shape
+        self.error = error if is_full else np.full(shape, error)
 
     def __getitem__(self, index: Any) -> "Interval":
         return Interval(self.lower[index], self.upper[index], self.error[index])
@@ -40,19 +43,15 @@ class Interval:
         if isinstance(other, Dual):
             return NotImplemented
         other = as_interval(other)
-        inexact = (self.magnitude + self.error > 0) & (other.magnitude + other.error > 0)
-        total = _round_outward(self.lower + other.lower, self.upper + other.upper)
-        return total.allow(self.error + other.error, inexact)
+        ends = _add(self, other)
+        return _allow(*ends, self.error + other.error, self.is_some & other.is_some)
 
     def __mul__(self, other: Any) -> "Interval":
         if isinstance(other, Dual):
             return NotImplemented
         other = as_interval(other)
-        ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        lower = np.minimum(np.minimum(ends[0], ends[1]), np.minimum(ends[2], ends[3]))
-        upper = np.maximum(np.maximum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))
         error = self.magnitude * other.error + self.error * (other.magnitude + other.error)
-        return _round_outward(lower, upper).allow(error, True)
+        return _allow(*_multiply(self, other), error)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -69,7 +68,7 @@ class Interval:
         other = as_interval(other)
         if not np.all((other.lower > 0) | (other.upper < 0)):
             raise UndecidedError("a divisor may be 0")
-        return self * _round_outward(1 / other.upper, 1 / other.lower)
+        return self * Interval(round_down(1 / other.upper), round_up(1 / other.lower))
 
     def __rtruediv__(self, other: Any) -> "Interval":
         return as_interval(other) / self
@@ -82,40 +81,39 @@ class Interval:
         terms, middle, radius = matrix.shape[-1], self.middle, self.radius
         share = (terms + 2) * 2.0**-52
         reach = round_up(radius + round_up(share * round_up(np.abs(middle) + radius)))
-        spread = round_up(np.abs(matrix) @ reach + terms * ABSOLUTE_ERROR)
         centre, sizes = matrix @ middle, np.abs(matrix)
+        spread = round_up(sizes @ reach + terms * ABSOLUTE_ERROR)
         bound = sizes @ (self.magnitude + self.error)
-        if not np.all(bound <= LARGEST):
+        if not (bound <= LARGEST).all():
             raise UndecidedError("numbers above 2^99 may arise, where binary32 may overflow")
         error = (terms + 4) * ROUNDING * bound
         error = sizes @ self.error + error + terms * UNDERFLOW
-        found = _round_outward(centre - spread, centre + spread)
-        return Interval(found.lower, found.upper, error)
+        return Interval(round_down(centre - spread), round_up(centre + spread), error)
 
-    @property
+    @functools.cached_property
     def middle(self) -> Any:
         """A point of each interval, near its middle."""
-        return np.clip(self.lower / 2 + self.upper / 2, self.lower, self.upper)
+        return np.minimum(np.maximum(self.lower / 2 + self.upper / 2, self.lower), self.upper)
 
     @property
     def radius(self) -> Any:
         """How far an interval reaches from `middle`, at most."""
         return np.maximum(round_up(self.middle - self.lower), round_up(self.upper - self.middle))
 
-    @property
+    @functools.cached_property
     def magnitude(self) -> Any:
         """The largest absolute value in each interval."""
-        return np.maximum(np.abs(self.lower), np.abs(self.upper))
+        return np.maximum(-self.lower, self.upper)
 
-    def allow(self, error: Any, inexact: Any) -> "Interval":
-        """The same with this error, and that of one more operation where it is inexact."""
-        more = ROUNDING * 4 * (self.magnitude + error) + UNDERFLOW
-        return Interval(self.lower, self.upper, error + more * inexact)
+    @functools.cached_property
+    def is_some(self) -> Any:
+        """Where a program may have another number than 0."""
+        return self.magnitude + self.error > 0
 
     def clip(self, low: float | int, high: float | int) -> "Interval":
         """The same intervals, knowing that what they enclose lies between two numbers."""
-        ends = (np.clip(self.lower, low, high), np.clip(self.upper, low, high))
-        return Interval(*ends, self.error)
+        lower, upper = (np.minimum(np.maximum(it, low), high) for it in (self.lower, self.upper))
+        return Interval(lower, upper, self.error)
 
     def intersect(self, other: "Interval") -> "Interval":
         """What is in both of two enclosures of the same numbers."""
@@ -133,25 +131,29 @@ class Interval:
 
     def tanh(self) -> "Interval":
         """Monotone, so that its values at both ends enclose it."""
-        found = _allow_error(np.tanh(self.lower), np.tanh(self.upper), RELATIVE_ERROR).clip(-1, 1)
-        return Interval(found.lower, found.upper, self.error + TANH_ERROR)
+        ends = _allow_error(np.tanh(self.lower), np.tanh(self.upper), RELATIVE_ERROR)
+        return Interval(*ends, self.error + TANH_ERROR).clip(-1, 1)
 
     def sigmoid(self) -> "Interval":
         """1 / (1 + exp(-x)), monotone; beyond ±700 it is as good as 0 and 1."""
-        low, high = (1 / (1 + np.exp(-np.clip(end, -700, 700))) for end in (self.lower, self.upper))
-        found = _allow_error(low, high, 2 * RELATIVE_ERROR).clip(0, 1)
-        return Interval(found.lower, found.upper, self.error / 4 + TANH_ERROR)
+        ends = (np.minimum(np.maximum(end, -700), 700) for end in (self.lower, self.upper))
+        low, high = (1 / (1 + np.exp(-end)) for end in ends)
+        ends = _allow_error(low, high, 2 * RELATIVE_ERROR)
+        return Interval(*ends, self.error / 4 + TANH_ERROR).clip(0, 1)
 
     def blend(self, held: "Interval", candidate: "Interval") -> "Interval":
         """z * held + (1 - z) * candidate for a z from 0 to 1; each form is tight elsewhere."""
-        both = self * held + (1 - self) * candidate
         one = candidate + self * (held - candidate)
-        between = Interval(
-            np.minimum(held.lower, candidate.lower), np.maximum(held.upper, candidate.upper)
-        )
-        found = both.intersect(one).intersect(between)
+        # The error is that of one form; of the other, and of both ends, only bounds are wanted.
+        rest = Interval(*_add(Interval(1.0), -self))
+        terms = (Interval(*_multiply(*pair)) for pair in ((self, held), (rest, candidate)))
+        low, high = _add(*terms)
+        least = np.minimum(held.lower, candidate.lower)
+        most = np.maximum(held.upper, candidate.upper)
+        lower = np.maximum(np.maximum(low, one.lower), least)
+        upper = np.minimum(np.minimum(high, one.upper), most)
         more = 4 * ROUNDING * (held.magnitude + held.error + candidate.magnitude + candidate.error)
-        return Interval(found.lower, found.upper, one.error + more)
+        return Interval(lower, upper, one.error + more)
 
     def switch(self, threshold: "Interval", alpha: np.ndarray, held: "Interval") -> "Interval":
         """S(n) α where |n| > β, else what was held; a selection, so that what is exact stays so."""
@@ -245,14 +247,30 @@ def round_down(number: Any) -> Any:
     return np.nextafter(number, -np.inf)
 
 
-def _round_outward(lower: Any, upper: Any) -> Interval:
-    return Interval(round_down(lower), round_up(upper))
+def _add(one: Interval, other: Interval) -> tuple[Any, Any]:
+    """Ends of the sums, rounded outward."""
+    return round_down(one.lower + other.lower), round_up(one.upper + other.upper)
 
 
-def _allow_error(lower: Any, upper: Any, relative: float) -> Interval:
+def _multiply(one: Interval, other: Interval) -> tuple[Any, Any]:
+    """Ends of the products, rounded outward."""
+    a, b = one.lower * other.lower, one.lower * other.upper
+    c, d = one.upper * other.lower, one.upper * other.upper
+    lower = np.minimum(np.minimum(a, b), np.minimum(c, d))
+    upper = np.maximum(np.maximum(a, b), np.maximum(c, d))
+    return round_down(lower), round_up(upper)
+
+
+def _allow(lower: Any, upper: Any, error: Any, inexact: Any = True) -> Interval:
+    """Ends with this error, and with that of one more operation where it is inexact."""
+    more = ROUNDING * 4 * (np.maximum(-lower, upper) + error) + UNDERFLOW
+    return Interval(lower, upper, error + more * inexact)
+
+
+def _allow_error(lower: Any, upper: Any, relative: float) -> tuple[Any, Any]:
     lower = lower - (np.abs(lower) * relative + ABSOLUTE_ERROR)
     upper = upper + (np.abs(upper) * relative + ABSOLUTE_ERROR)
-    return _round_outward(lower, upper)
+    return round_down(lower), round_up(upper)
 
 
 def tanh(x: Any) -> Any:

@@ -70,7 +70,7 @@ class LengthSet:
         [False, True, False, True, False]
         """
         missing = max(0, num_lengths - len(self.listed))
-        repeated = np.resize(self.listed[-self.period :], missing)
+        repeated = np.tile(self.listed[-self.period :], -(-missing // self.period))
         return np.concatenate([self.listed, repeated])[:num_lengths]
 
     @property
@@ -100,8 +100,9 @@ class LengthSet:
 
     def list_runs(self) -> list[tuple[int, int]]:
         """First and last of each run of listed lengths that belong to the set."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.listed, [0]])))
-        return [(int(low) + 1, int(high)) for low, high in edges.reshape(-1, 2)]
+        fenced = np.concatenate([[False], self.listed, [False]])
+        edges = np.flatnonzero(fenced[1:] != fenced[:-1])
+        return [(low + 1, high) for low, high in edges.reshape(-1, 2).tolist()]
 
     def to_json(self) -> dict[str, Any]:
         """Listed lengths as runs; see `from_json`."""
@@ -158,7 +159,7 @@ def _minimize(
     """The shortest listing with the smallest period that has the same members."""
     tail = listed[-period:]
     divisors = (d for d in range(1, period + 1) if period % d == 0)
-    period = next(d for d in divisors if np.array_equal(tail, np.resize(tail[:d], len(tail))))
+    period = next(d for d in divisors if np.array_equal(tail[d:], tail[:-d]))
     # Of two lengths one period apart the later need not be listed if all after it agree as well.
     differs = np.flatnonzero(listed[period:] != listed[:-period])
     num_listed = period + (int(differs[-1]) + 1 if len(differs) else 0)

@@ -80,7 +80,8 @@ class Orbit:
         assert self.closure is not None
         transient, period = self.closure
         cycle = self.actions[transient : transient + period]
-        return np.concatenate([self.actions[:transient], np.resize(cycle, num_steps)])[:num_steps]
+        repeated = np.tile(cycle, -(-num_steps // period))
+        return np.concatenate([self.actions[:transient], repeated])[:num_steps]
 
     def memory(self, time: int) -> np.ndarray:
         """The memory after the step at that time."""

@@ -11,11 +11,11 @@ from ._fields import (
     Reader,
     choice,
     demand,
+    misfit,
     number,
     optional,
     read_object,
     several,
-    show,
     text,
     whole,
 )
@@ -30,19 +30,13 @@ FAILURES = ("forgets", "wrong arm", "turns early", "steps back", "stalls at the 
 ACTIONS = ("right", "up", "left", "down")
 
 holds = choice(True, False, None)
+length = whole(1, _lengths.MOST_LISTED)
+runs = several(several(length, 2, 2), 0, MOST_RUNS)
 
 
 def lengths(value: Any, name: str) -> dict[str, Any]:
     """A set of lengths, in its one shortest form."""
-    most = _lengths.MOST_LISTED
-    pair = several(whole(1, most), 2, 2)
-    found = read_object(
-        value,
-        name,
-        listed=whole(1, most),
-        period=whole(1, most),
-        runs=several(pair, 0, MOST_RUNS),
-    )
+    found = read_object(value, name, listed=length, period=length, runs=runs)
     demand(found["period"] <= found["listed"], f"{name} repeats more than it lists")
     ends = [0, *(end for run in found["runs"] for end in run)]
     ascending = all(
@@ -79,7 +73,7 @@ def failure(value: Any, name: str) -> dict[str, Any]:
     return read_object(
         value,
         name,
-        length=whole(1, _lengths.MOST_LISTED),
+        length=length,
         cue=choice(-1, 1),
         kind=choice(*FAILURES),
         num_steps=optional(whole(1, MOST_BUDGET)),
@@ -222,7 +216,8 @@ def sizes(value: Any, name: str) -> list[int]:
 
 
 def _options(value: Any, name: str) -> dict[str, Any]:
-    demand(isinstance(value, dict), f"{name} should be an object, not {show(value)}")
+    if not isinstance(value, dict):
+        raise misfit(name, "an object", value)
     return value
 
 
@@ -248,7 +243,8 @@ def architecture(value: Any, name: str) -> dict[str, Any]:
 def sha256(value: Any, name: str) -> str:
     """64 hexadecimal digits."""
     fits = isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
-    demand(fits, f"{name} should be 64 hexadecimal digits, not {show(value)}")
+    if not fits:
+        raise misfit(name, "64 hexadecimal digits", value)
     return value
 
 

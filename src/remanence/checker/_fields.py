@@ -65,9 +65,10 @@ def _parse_float(text: str) -> float:
 
 def read_object(value: Any, name: str, /, **fields: Reader) -> dict[str, Any]:
     """An object with exactly these fields, each read by its reader."""
-    demand(isinstance(value, dict), f"{name} should be an object, not {show(value)}")
-    odd = sorted(set(value) ^ set(fields))
-    if odd:
+    if not isinstance(value, dict):
+        raise misfit(name, "an object", value)
+    if value.keys() != fields.keys():
+        odd = sorted(value.keys() ^ fields.keys())
         known = "lacks" if odd[0] in fields else "has an unknown field"
         raise CertificateError(f"{name} {known} {odd[0]!r}")
     return {field: read(value[field], f"{name}.{field}") for field, read in fields.items()}
@@ -77,8 +78,8 @@ def whole(low: int, high: int) -> Reader:
     """Whole numbers within bounds; true and 1.0 are none."""
 
     def read(value: Any, name: str) -> int:
-        fits = type(value) is int and low <= value <= high
-        demand(fits, f"{name} should be a whole number from {low:,} to {high:,}, not {show(value)}")
+        if not (type(value) is int and low <= value <= high):
+            raise misfit(name, f"a whole number from {low:,} to {high:,}", value)
         return value
 
     return read
@@ -88,8 +89,8 @@ def choice(*values: Any) -> Reader:
     """One of some values, of the same type."""
 
     def read(value: Any, name: str) -> Any:
-        fits = any(value == known and type(value) is type(known) for known in values)
-        demand(fits, f"{name} should be one of {list(values)}, not {show(value)}")
+        if not any(value == known and type(value) is type(known) for known in values):
+            raise misfit(name, f"one of {list(values)}", value)
         return value
 
     return read
@@ -98,14 +99,15 @@ def choice(*values: Any) -> Reader:
 def text(value: Any, name: str) -> str:
     """Some plain text of a sensible length, which may be printed."""
     fits = isinstance(value, str) and len(value) <= 1_000 and value.isprintable()
-    demand(fits and value.isascii(), f"{name} should be plain text, not {show(value)}")
+    if not (fits and value.isascii()):
+        raise misfit(name, "plain text", value)
     return value
 
 
 def number(value: Any, name: str) -> float:
     """A finite number."""
-    fits = type(value) in (int, float) and abs(value) <= 1e300
-    demand(fits, f"{name} should be a number, not {show(value)}")
+    if not (type(value) in (int, float) and abs(value) <= 1e300):
+        raise misfit(name, "a number", value)
     return float(value)
 
 
@@ -118,11 +120,17 @@ def several(reader: Reader, low: int, high: int) -> Reader:
     """A list of so many."""
 
     def read(value: Any, name: str) -> list[Any]:
-        fits = isinstance(value, list) and low <= len(value) <= high
-        demand(fits, f"{name} should be a list of {low:,} to {high:,}, not {show(value)}")
-        return [reader(part, f"an entry of {name}") for part in value]
+        if not (isinstance(value, list) and low <= len(value) <= high):
+            raise misfit(name, f"a list of {low:,} to {high:,}", value)
+        entry = f"an entry of {name}"
+        return [reader(part, entry) for part in value]
 
     return read
+
+
+def misfit(name: str, wanted: str, value: Any) -> CertificateError:
+    """The refusal of a field that is not what is wanted; in words only once it is one."""
+    return CertificateError(f"{name} should be {wanted}, not {show(value)}")
 
 
 def show(value: Any) -> str:

@@ -106,7 +106,7 @@ def _blame_deviation(orbit: Orbit, length: int) -> dict[str, Any]:
 def _list_decisions(orbit: Orbit, budget: int) -> list[int]:
     """What would be done at a junction, in every state on the way and in the cycle once more."""
     closed = None if orbit.closure is None else sum(orbit.closure) + 1
-    return [orbit.decide(time) for time in range(closed or min(OPEN_STEPS, budget))]
+    return orbit.decide_all(closed or min(OPEN_STEPS, budget))
 
 
 def _find_merge(one: Orbit, other: Orbit) -> int | None:

@@ -8,6 +8,7 @@ sums of products in some order.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,7 @@ class UndecidedError(Exception):
 
 def cover(spread: Any, size: Any, unit: float, tiny: float, terms: int = 1) -> Any:
     """A bound on `spread` and on the rounding of `terms` operations on numbers up to `size`."""
-    size = size + spread
-    if not np.all(size <= LARGEST):
+    if not ((size := size + spread) <= LARGEST).all():
         raise UndecidedError("numbers above 2^100 may arise, where binary32 may overflow")
     return (spread + (terms + 3) * unit * size) * SLACK + terms * tiny * (size > 0)
 
@@ -34,27 +34,27 @@ def cover(spread: Any, size: Any, unit: float, tiny: float, terms: int = 1) -> A
 class Ball:
     """Numbers within `radius` of `centre`; a program's are within `error` of those.
 
-    A program's are within `doubt` of the centre and within `reach` of 0. The last two axes are rows
-    and columns. On the first one, `[:1]` are values and `[1:]` their slopes, which are derivatives
-    in some directions; where there are none, the values do not depend on anything.
+    The last two axes are rows and columns. On the first one, `[:1]` are values and `[1:]` their
+    slopes, derivatives in some directions; without any, the values do not depend on anything.
     """
 
     __array_ufunc__ = None  # so that `matrix @ ball` comes here
+    size = cached_property(lambda it: np.abs(it.centre) + it.radius)
+    doubt = cached_property(lambda it: (it.radius + it.error) * SLACK)  # of a program, from centre
+    reach = cached_property(lambda it: (it.size + it.error) * SLACK)  # of a program, from 0
 
     def __init__(self, centre: Any, radius: Any = 0.0, error: Any = 0.0):
-        self.centre = np.array(centre, np.float64, ndmin=3)
-        self.radius = np.full_like(self.centre, radius)
-        self.error = np.full_like(self.centre, error)
-        self.size = np.abs(self.centre) + self.radius
-        self.doubt = (self.radius + self.error) * SLACK
-        self.reach = (self.size + self.error) * SLACK
+        self.centre = it = np.array(centre, np.float64, ndmin=3, copy=None)
+        self.radius = radius if np.shape(radius) == it.shape else np.full_like(it, radius)
+        self.error = error if np.shape(error) == it.shape else np.full_like(it, error)
 
     def __getitem__(self, part: Any) -> "Ball":
         return Ball(self.centre[part], self.radius[part], self.error[part])
 
     def split(self, count: int) -> list["Ball"]:
         """So many parts of as many rows each."""
-        return [self[:, rows] for rows in np.split(np.arange(self.centre.shape[1]), count)]
+        size = self.centre.shape[1] // count
+        return [self[:, size * n : size * (n + 1)] for n in range(count)]
 
     def __add__(self, other: "Ball") -> "Ball":
         if len(self.centre) != len(other.centre):
@@ -71,6 +71,8 @@ class Ball:
         return self + Ball(-other.centre, other.radius, other.error)
 
     def __mul__(self, other: "Ball") -> "Ball":
+        if 1 in (len(self.centre), len(other.centre)):  # one of them has no slopes
+            return self.times(other)
         return chain(self[:1].times(other[:1]), (self, other[:1]), (other, self[:1]))
 
     def times(self, other: "Ball") -> "Ball":
@@ -101,7 +103,7 @@ class Ball:
     def tanh(self) -> "Ball":
         """Monotone, so that its values at both ends enclose it; tanh' = 1 - tanh²."""
         ends = zip((-1, 1), map(np.tanh, self[:1].ends(self.radius[:1])), strict=True)
-        low, high = (np.clip(t + s * (np.abs(t) * TANH_OURS + OURS[1]), -1, 1) for s, t in ends)
+        low, high = ((t + s * (np.abs(t) * TANH_OURS + OURS[1])).clip(-1, 1) for s, t in ends)
         least = np.where(low * high > 0, np.minimum(low * low, high * high), 0)
         steepness = from_ends(1 - np.maximum(low * low, high * high) - OURS[0], 1 - least + OURS[0])
         value = from_ends(low, high, (self.error[:1] + TANH_THEIRS) * SLACK)
@@ -114,10 +116,10 @@ class Ball:
     def blend(self, held: "Ball", candidate: "Ball") -> "Ball":
         """z h + (1 - z) n, written so that nothing counts twice; its slope is z' (h - n) + ..."""
         z, h, n = self[:1], held[:1], candidate[:1]
-        mixed = n + z * (h - n)
+        mixed = n + z * (gap := h - n)
         # A program rounds two products, a difference and a sum, of numbers up to these sizes.
         mixed = Ball(mixed.centre, mixed.radius, mixed.error + 4 * THEIRS[0] * (h.reach + n.reach))
-        return chain(mixed, (self, h - n), (held, z), (candidate, Ball(1.0) - z))
+        return chain(mixed, (self, gap), (held, z), (candidate, Ball(1.0) - z))
 
     def switch(self, beta: "Ball", alpha: np.ndarray, held: "Ball") -> "Ball":
         """S(n) α where |n| > |β|, else what was held: a choice, so that what is exact stays so."""
@@ -257,9 +259,7 @@ def advance(policy: Policy, region: Mapping[str, Any]) -> Ball:
     """What the corridor makes of a region: with a basis by U(c + V y) in U(c) + U'(box) V y."""
     image = span(**region)
     moved = policy.update(policy.corridor, image.box())
-    if region["basis"] is None:
-        return moved
-    middle = policy.update(policy.corridor, image[:1])
+    middle = moved if region["basis"] is None else policy.update(policy.corridor, image[:1])
     return join([Ball(middle.centre, middle.radius, moved.error[:1]), moved[1:]], axis=0)
 
 

@@ -24,7 +24,8 @@ class Lengths:
     def unfold(self, count: int) -> np.ndarray:
         """Membership of so many lengths, at least of those that are listed."""
         more = max(0, count - len(self.members))
-        return np.concatenate([self.members, np.resize(self.members[-self.period :], more)])
+        repeated = np.tile(self.members[-self.period :], -(-more // self.period))[:more]
+        return np.concatenate([self.members, repeated])
 
     def has(self, length: int) -> bool:
         """Whether a length is a member."""
@@ -44,8 +45,9 @@ class Lengths:
         # Listed are the lengths up to the last that is not what it is one period later.
         odd = np.flatnonzero(self.members[period:] != self.members[:-period])
         listed = self.members[: period + (odd[-1] + 1 if len(odd) else 0)]
-        edges = np.flatnonzero(np.diff(listed, prepend=False, append=False))
-        runs = [[int(low) + 1, int(high)] for low, high in edges.reshape(-1, 2)]
+        fenced = np.concatenate([[False], listed, [False]])
+        edges = np.flatnonzero(fenced[1:] != fenced[:-1])
+        runs = [[low + 1, high] for low, high in edges.reshape(-1, 2).tolist()]
         return {"listed": len(listed), "period": period, "runs": runs}
 
 

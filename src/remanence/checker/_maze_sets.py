@@ -145,7 +145,7 @@ def apply_between(
     weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The least and the greatest of W x + b; each product is rounded, and so is each sum."""
-    one, other = weight * low, weight * high
+    one, other = weight * low[..., None, :], weight * high[..., None, :]
     return (
         add_up(np.minimum(one, other)) + bias,
         add_up(np.maximum(one, other)) + bias,

@@ -5,6 +5,7 @@ memory that comes again bit for bit, all that follows comes again as well.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ ARMS = {UP: -1, DOWN: 1}
 MOVES = {RIGHT: 1, LEFT: -1}
 MOST_WALKED = 2**25  # positions that are listed of one walk
 MOST_LINGERING = 400_000  # steps at junctions, for one cue
+MOST_AT_ONCE = 64  # steps side by side, of which each takes as much space as the weights
 
 
 class Machine:
@@ -43,6 +45,22 @@ class Machine:
             self._steps[memory, junction] = self._step(*self._states[memory], 0, junction)
         return self._steps[memory, junction]
 
+    def turn(self, memories: Sequence[int]) -> list[int]:
+        """The actions after the junction has been seen, of many memories at once."""
+        groups: dict[int, list[int]] = {}
+        for memory in dict.fromkeys(memories):
+            if (memory, 1) not in self._steps:
+                groups.setdefault(self._states[memory][1], []).append(memory)
+        for previous, group in groups.items():
+            look = self._look(0, 1, previous)
+            for place in range(0, len(group), MOST_AT_ONCE):
+                some = group[place : place + MOST_AT_ONCE]
+                states = np.array([self._states[memory][0] for memory in some])
+                rows = zip(some, *self._program.step(look, states), strict=True)
+                for memory, after, logits in rows:
+                    self._steps[memory, 1] = self._remember(after, logits)
+        return [self.step(memory, 1)[1] for memory in memories]
+
     def state(self, memory: int) -> list[float]:
         """The numbers that a memory stands for."""
         return self._states[memory][0].tolist()
@@ -50,13 +68,19 @@ class Machine:
     def _step(
         self, state: np.ndarray, previous: int | None, cue: int, junction: int
     ) -> tuple[int, int]:
+        after, logits = self._program.step(self._look(cue, junction, previous), state)
+        return self._remember(after, logits)
+
+    def _look(self, cue: int, junction: int, previous: int | None) -> Look:
         key = (cue, junction, previous)
         if key not in self._looks:
             self._looks[key] = self._program.look(*key)
-        after, logits = self._program.step(self._looks[key], state)
+        return self._looks[key]
+
+    def _remember(self, after: np.ndarray, logits: np.ndarray) -> tuple[int, int]:
         if not (np.isfinite(after).all() and np.isfinite(logits).all()):
             raise TooLongError("numbers that are not finite")
-        action = int(np.argmax(logits))  # the first of the greatest
+        action = int(logits.argmax())  # the first of the greatest
         number = self._numbers.setdefault((after.tobytes(), action), len(self._states))
         if number == len(self._states):
             self._states.append((after, action))
@@ -87,6 +111,10 @@ class Orbit:
     def decide(self, time: int) -> int:
         """The action if the junction is seen next after that time."""
         return self.machine.step(self.memory(time), 1)[1]
+
+    def decide_all(self, count: int) -> list[int]:
+        """The same for the times 0, 1, ..., so many."""
+        return self.machine.turn([self.memory(time) for time in range(count)])
 
     def decide_at(self, length: int) -> int:
         """The action on arrival in a maze of that length, if every step before goes right."""
@@ -119,7 +147,8 @@ def list_optimal(orbit: Orbit) -> Lengths | None:
     if deviation is None and orbit.closure is None:
         return None
     count = len(orbit.memories) if deviation is None else deviation
-    listed = [ARMS.get(orbit.decide_at(length)) == orbit.cue for length in range(1, count + 2)]
+    decided = [orbit.decide_at(1), *orbit.decide_all(count)]
+    listed = [ARMS.get(action) == orbit.cue for action in decided]
     if deviation is not None:
         return Lengths(np.array([*listed, False]), 1)
     assert orbit.closure is not None

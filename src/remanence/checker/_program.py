@@ -1,7 +1,7 @@
 """The portable program: an agent's step in IEEE's + - * / and comparisons, in one fixed order.
 
 docs/certificates.md defines it. Each operation is one of NumPy's on arrays of one precision, which
-rounds every element correctly and fuses nothing.
+rounds every element correctly and fuses nothing. States and logits are vectors, or rows of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,18 +16,19 @@ Look = tuple[Vector, list[Any]]
 def add_up(terms: np.ndarray) -> Vector:
     """Row sums: the right half of the columns is added to the left, until one column is left.
 
-    Of an odd number of columns the middle one stays as it is.
+    Of an odd number of columns the middle one stays as it is. `terms` is written over.
     """
-    while (size := terms.shape[1]) > 1:
+    size = terms.shape[-1]
+    while size > 1:
         moved = size // 2
-        summed = terms[:, :moved] + terms[:, size - moved :]
-        terms = np.concatenate([summed, terms[:, moved : size - moved]], axis=1)
-    return terms[:, 0]
+        size -= moved
+        terms[..., :moved] += terms[..., size : size + moved]
+    return terms[..., 0]
 
 
 def apply(weight: np.ndarray, bias: Vector, x: Vector) -> Vector:
     """W x + b."""
-    return add_up(weight * x) + bias
+    return add_up(weight * x[..., None, :]) + bias
 
 
 def rectify(x: Vector) -> Vector:
@@ -37,27 +38,25 @@ def rectify(x: Vector) -> Vector:
 
 def tanh(x: Vector) -> Vector:
     """Lambert's fraction of x / 8, six levels deep, doubled three times; x within ±20."""
-    number = x.dtype.type
-    x = np.where(x > 20, number(20), np.where(x < -20, number(-20), x)) * number(0.125)
+    x = np.maximum(np.minimum(x, 20.0), -20.0) * 0.125
     square = x * x
-    fraction = square / number(13)
-    for odd in (11, 9, 7, 5, 3):
-        fraction = square / (fraction + number(odd))
-    x = x / (fraction + number(1))
+    fraction = square / 13.0
+    for odd in (11.0, 9.0, 7.0, 5.0, 3.0):
+        fraction = square / (fraction + odd)
+    x = x / (fraction + 1.0)
     for _ in range(3):
-        x = (x + x) / (x * x + number(1))
+        x = (x + x) / (x * x + 1.0)
     return x
 
 
 def sigmoid(x: Vector) -> Vector:
     """tanh(x / 2) / 2 + 1/2."""
-    half = x.dtype.type(0.5)
-    return tanh(x * half) * half + half
+    return tanh(x * 0.5) * 0.5 + 0.5
 
 
 def mix(z: Vector, held: Vector, candidate: Vector) -> Vector:
     """z h + (1 - z) n."""
-    return z * held + (z.dtype.type(1) - z) * candidate
+    return z * held + (1.0 - z) * candidate
 
 
 def read_decay(weights: Mapping[str, np.ndarray], x: Vector) -> Vector:
@@ -78,29 +77,32 @@ def project(cell: str, weights: Mapping[str, np.ndarray], x: Vector) -> list[Any
 def update(cell: str, weights: Mapping[str, np.ndarray], x: list[Any], h: Vector) -> Vector:
     """A cell's next state."""
     if cell == "hybrid":
-        middle = len(h) // 2
-        held = update("bmru", _below(weights, "cells.0."), x[0], h[:middle])
-        return np.append(held, update("mingru", _below(weights, "cells.1."), x[1], h[middle:]))
+        held, moved = np.split(h, 2, axis=-1)
+        held = update("bmru", _below(weights, "cells.0."), x[0], held)
+        moved = update("mingru", _below(weights, "cells.1."), x[1], moved)
+        return np.concatenate([held, moved], axis=-1)
     if cell == "bmru":
         n, beta, alpha = np.abs(x[0]), np.abs(x[1]), weights["alpha"]
         return np.where(n > beta, np.where(x[0] >= 0, alpha, -alpha), h)
     if cell == "mingru":
         return mix(read_decay(weights, x[0]), h, x[1])
     recurrent = weights["recurrent_weight"]
-    if cell == "lstm":
-        h, c = np.split(h, 2)
-        i, f, g, o = (x[gate] + add_up(recurrent[gate] * h) for gate in range(4))
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        return np.append(sigmoid(o) * tanh(c), c)
+    h, *c = np.split(h, 2, axis=-1) if cell == "lstm" else [h]
     if cell == "brc":
         seen = [weight * h for weight in recurrent]
     else:
-        seen = [add_up(weight * h) for weight in recurrent]
-    z = sigmoid(x[1] + seen[1])
+        sums = add_up(recurrent * h[..., None, None, :])
+        seen = [sums[..., gate, :] for gate in range(len(recurrent))]
+    if cell == "lstm":
+        i, f, g, o = (one + other for one, other in zip(x, seen, strict=True))
+        i, f, o = sigmoid(np.stack([i, f, o]))
+        c = f * c[0] + i * tanh(g)
+        return np.concatenate([o * tanh(c), c], axis=-1)
+    r, z = x[0] + seen[0], x[1] + seen[1]
     if cell == "gru":
-        return mix(z, h, tanh(x[2] + sigmoid(x[0] + seen[0]) * seen[2]))
-    r = tanh(x[0] + seen[0]) + h.dtype.type(1)
-    return mix(z, h, tanh(x[2] + r * h))
+        r, z = sigmoid(np.stack([r, z]))
+        return mix(z, h, tanh(x[2] + r * seen[2]))
+    return mix(sigmoid(z), h, tanh(x[2] + (tanh(r) + 1.0) * h))
 
 
 def _below(weights: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
@@ -147,13 +149,14 @@ class Program:
         states, seen = [], look[1]
         for number, weights in enumerate(self.layers):
             if number:
-                seen = project(cell, weights, states[-1][: self.outputs])
-            states.append(update(cell, weights, seen, state[number * width :][:width]))
-        return np.concatenate(states)
+                seen = project(cell, weights, states[-1][..., : self.outputs])
+            part = state[..., number * width : (number + 1) * width]
+            states.append(update(cell, weights, seen, part))
+        return np.concatenate(states, axis=-1)
 
     def decode(self, look: Look, state: Vector) -> Vector:
         """The logits, from an observation and the state after it."""
-        hidden = state[-self.shape["state_size"] :][: self.outputs]
+        hidden = state[..., -self.shape["state_size"] :][..., : self.outputs]
         hidden = rectify(look[0] + hidden) if self.shape["skip"] else hidden
         hidden = self._dense("head", hidden)
         return apply(self.weights["output.weight"], self.weights["output.bias"], hidden)

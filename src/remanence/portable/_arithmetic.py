@@ -27,6 +27,13 @@ def multiply(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
     return total(weight * x[..., None, :])
 
 
+def multiply_each(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """W x for each of some matrices W (gates, rows, columns), (gates, ..., rows)."""
+    if x.ndim == 1:
+        return total(weights * x)
+    return np.stack([multiply(weight, x) for weight in weights])  # all at once takes much space
+
+
 def apply_affine(weight: np.ndarray, bias: np.ndarray, x: np.ndarray) -> np.ndarray:
     """W x + b."""
     return multiply(weight, x) + bias
@@ -56,7 +63,7 @@ def tanh(x: np.ndarray) -> np.ndarray:
     y / (1 + y² / (3 + y² / (5 + ...))), then three times tanh(2 y) = 2 t / (1 + t²), which does
     not magnify what was rounded before.
     """
-    y = np.clip(x, -TANH_LIMIT, TANH_LIMIT) * 2.0**-TANH_DOUBLINGS
+    y = np.minimum(np.maximum(x, -TANH_LIMIT), TANH_LIMIT) * 2.0**-TANH_DOUBLINGS
     square = y * y
     tail: Any = 0.0
     for odd in range(2 * TANH_LEVELS + 1, 1, -2):

@@ -11,7 +11,7 @@ from remanence.portable._arithmetic import (
     apply_affine,
     apply_affine_between,
     blend,
-    multiply,
+    multiply_each,
     sigmoid,
     tanh,
 )
@@ -63,8 +63,8 @@ class _GRU(_GatedCell):
         self.recurrent = take("recurrent_weight")
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
-        seen = [multiply(weight, state) for weight in self.recurrent]
-        r, z = (sigmoid(projected[gate] + seen[gate]) for gate in (0, 1))
+        seen = multiply_each(self.recurrent, state)
+        r, z = sigmoid(np.stack([projected[gate] + seen[gate] for gate in (0, 1)]))
         return blend(z, state, tanh(projected[2] + r * seen[2]))
 
 
@@ -76,9 +76,11 @@ class _LSTM(_GRU):
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         h, c = self.read(state), state[..., self.output_size :]
-        i, f, g, o = (x + multiply(w, h) for x, w in zip(projected, self.recurrent, strict=True))
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        return np.concatenate([sigmoid(o) * tanh(c), c], axis=-1)
+        seen = multiply_each(self.recurrent, h)
+        i, f, g, o = (x + y for x, y in zip(projected, seen, strict=True))
+        i, f, o = sigmoid(np.stack([i, f, o]))
+        c = f * c + i * tanh(g)
+        return np.concatenate([o * tanh(c), c], axis=-1)
 
     def read(self, state: np.ndarray) -> np.ndarray:
         return state[..., : self.output_size]
@@ -89,18 +91,19 @@ class _NBRC(_GatedCell):
         super().__init__(take)
         self.recurrent = take("recurrent_weight")
 
-    def recur(self, gate: int, state: np.ndarray) -> np.ndarray:
-        return multiply(self.recurrent[gate], state)
+    def recur(self, state: np.ndarray) -> Any:
+        return multiply_each(self.recurrent, state)
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
-        r = tanh(projected[0] + self.recur(0, state)) + 1.0
-        z = sigmoid(projected[1] + self.recur(1, state))
+        seen = self.recur(state)
+        r = tanh(projected[0] + seen[0]) + 1.0
+        z = sigmoid(projected[1] + seen[1])
         return blend(z, state, tanh(projected[2] + r * state))
 
 
 class _BRC(_NBRC):
-    def recur(self, gate: int, state: np.ndarray) -> np.ndarray:
-        return self.recurrent[gate] * state
+    def recur(self, state: np.ndarray) -> Any:
+        return [weight * state for weight in self.recurrent]
 
 
 class _MinGRU(_GatedCell):

@@ -1,6 +1,7 @@
 """Shares of right decisions against probabilities that are moved step by step, in a dictionary."""
 
 import collections
+import functools
 
 import numpy as np
 import pytest
@@ -14,6 +15,14 @@ TABLES = list_tables(MAZE)
 
 def move_plainly(policy, table, lengths, num_mazes: int) -> list[float]:
     """The probability to be right in each maze; written out, without the graph."""
+
+    @functools.cache
+    def act(seen: tuple[float, ...], memory: bytes) -> tuple[np.ndarray, bytes]:
+        """The probabilities of all actions, and the memory after what is seen."""
+        logits, state = policy.step(np.array(seen, np.float32), np.frombuffer(memory, np.float32))
+        likely = np.exp(logits.astype(float) - logits.max())
+        return likely / likely.sum(), state.tobytes()
+
     shares = np.zeros(num_mazes)
     mass = collections.defaultdict(float)
     for index in (0, 1):
@@ -26,11 +35,7 @@ def move_plainly(policy, table, lengths, num_mazes: int) -> list[float]:
             first = entered and not np.frombuffer(memory, np.float32).any() and maze == 0
             shown = [entered * (index == entry) for entry in (0, 1)]
             flag = position == length - 1
-            seen = np.array([*(table if first else (0, 0)), *shown, flag], np.float32)
-            logits, state = policy.step(seen, np.frombuffer(memory, np.float32))
-            likely = np.exp(logits.astype(float) - logits.max())
-            likely /= likely.sum()
-            after = state.tobytes()
+            likely, after = act((*(table if first else (0, 0)), *shown, flag), memory)
             for action, odds in enumerate(share * likely):
                 if flag and action in (UP, DOWN):
                     shares[maze] += odds * ((action == DOWN) == (table[index] > 0))
