@@ -73,6 +73,8 @@ class Look:
     whole: Any
     middle: Any
     slopes: np.ndarray | None
+    # What the cell sees, with slopes, by the number of directions of the state before them.
+    padded: dict[int, Any] = dataclasses.field(default_factory=dict)
 
 
 class DisturbedPolicy(Policy):
@@ -107,9 +109,11 @@ class DisturbedPolicy(Policy):
 
     def _slope(self, look: Look, size: int) -> Any:
         """What the cell sees, with slopes: those in so many directions of the state are 0."""
-        assert look.slopes is not None
-        padded = np.pad(look.slopes, [(0, 0), (size, 0)])
-        return self.cell.project(Dual(look.whole[0], Interval(padded)))
+        if size not in look.padded:
+            assert look.slopes is not None
+            slopes = Interval(np.pad(look.slopes, [(0, 0), (size, 0)]))
+            look.padded[size] = self.cell.project(Dual(look.whole[0], slopes))
+        return look.padded[size]
 
     def advance(self, look: Look, region: Region) -> Image:
         """What a look makes of a set of states, with a basis, to first order."""
