@@ -92,7 +92,11 @@ def test_estimates_grow_with_what_is_to_be_done():
         ("num_envs = 4", "length = [5, 1]", "length = (5, 1)"),
         ("num_envs = 4", "dropout = 1.5", "dropout = 1.5"),
         # One of its cells does not have it.
-        ("num_envs = 4", "surrogate_width = 2", "unknown option 'surrogate_width'"),
+        (
+            "num_envs = 4",
+            "surrogate_width = 2",
+            "it is an option of bmru and hybrid, and the cell is",
+        ),
         ("changes = {", "changes = 3 # {", "give a table of options"),
         ("num_iterations = 3", "num_iterations = 0", "num_iterations = 0"),
         ("num_iterations = 3", "", "num_iterations = None"),
