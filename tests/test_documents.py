@@ -15,6 +15,7 @@ from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = (*PAGES, "docs/results/tmaze/README.md", "docs/results/lookup-tree/README.md")
+PAGES = (*PAGES, "docs/results/lookup-tree-lasting/README.md", "docs/results/lookup-tree/trials.md")
 # Where compiled programs are kept, and which; and what is left out of them, which is not computed.
 KEPT_COMPILED = (
     "JAX_COMPILATION_CACHE_DIR",

@@ -17,6 +17,7 @@ STUDIES = ROOT / "docs" / "results"
 RESULTS = STUDIES / "tmaze"
 AGENTS = ROOT / "examples" / "agents"
 TRAININGS = {"lengths 1-3": "tmaze-short", "length 100": "tmaze-long"}
+WIDE = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -39,7 +40,7 @@ def test_the_report_and_the_readme_count_claims_as_their_table_does(study):
     assert len(re.findall(r"^- \*", told, re.MULTILINE)) == disagree
 
 
-@pytest.mark.parametrize("study", ["tmaze", "lookup-tree"])
+@pytest.mark.parametrize("study", ["tmaze", "lookup-tree", "lookup-tree-lasting"])
 def test_results_are_small(study):
     files = (file for file in (STUDIES / study).rglob("*") if file.is_file())
     assert sum(file.stat().st_size for file in files) < 10e6
@@ -73,11 +74,16 @@ def test_example_agents_are_those_of_the_study(cell):
     assert certificate["agent"]["sha256"] == hash_policy(weights)
 
 
-@pytest.mark.parametrize("cell", ["gru", "brc", "nbrc", "mingru", "bmru", "hybrid"])
-def test_wide_example_agents_are_those_of_the_study(cell):
-    run = AGENTS / "lookup-tree" / cell
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [
+        *((cell, f"lookup-tree/certificates/lookup-tree-{cell}") for cell in WIDE),
+        ("bmru-lasting", "lookup-tree-lasting/certificates/lookup-tree-bmru-longer"),
+    ],
+)
+def test_wide_example_agents_are_those_of_the_study(name, job):
+    run, certificates = AGENTS / "lookup-tree" / name, STUDIES / job
     (seed,) = read_json(run / "run.json")["what"]["seeds"]
-    certificates = STUDIES / "lookup-tree" / "certificates" / f"lookup-tree-{cell}"
     certificate = read_json(certificates / f"seed-{seed}.json")
     weights = load_file(run / "agents" / f"seed-{seed}.safetensors")
     assert certificate["agent"]["sha256"] == hash_policy(weights)

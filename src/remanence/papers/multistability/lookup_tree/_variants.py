@@ -62,3 +62,6 @@ def _draw_panel(axes: Axes, scores: Columns, variant: str) -> None:
         axes.plot(numbers * shift, mean, color=colour, label=label, **marker)
     if len(scores["seed"]):
         axes.legend(fontsize=7, loc="lower left")
+    else:
+        place = {"ha": "center", "va": "center", "transform": axes.transAxes}
+        axes.text(0.5, 0.25, f"none with “{variant}”", color=GREY, fontsize=8, **place)
