@@ -84,7 +84,7 @@ def test_nobody_certifies_arms_that_are_alike(arms, tmp_path):
     assert {it.status for it in proved} == {"not reproduced"}
 
 
-def test_the_policy_by_hand_is_certified_with_usual_numbers(tmp_path):
+def test_the_policy_by_hand_is_certified_with_usual_numbers():
     """So that it is the numbers which the test above is about."""
     found = make_prover(set_arms(1.0, 2.0, 1.0)).decide((1, -1))
     assert {it.verdict for it in found.values()} == {"certified"}
