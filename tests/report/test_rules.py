@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from remanence.report import describe_rules, find_experiment
-from remanence.report._rules import _follow, say_rules
+from remanence.report import Claim, Finding, describe_rules, find_experiment
+from remanence.report._rules import _follow, find_later, mark_later, say_rules
 
 FILES = {
     "__init__.py": "",
@@ -66,3 +66,25 @@ def test_it_is_said_whether_rules_have_changed_since_a_study_was_begun():
     assert "commit b123" in changed
     assert "does not say by which rules it was begun on 2026-01-02" in say_rules(begun, new)
     assert say_rules(begun, {}) == ""
+
+
+def test_claims_that_a_study_did_not_know_of_are_marked():
+    def judge(tables):
+        return Finding("", agrees=True)
+
+    claims = {name: Claim(f"{name}.", "it is", judge, "here") for name in ("old", "new")}
+    earlier = describe_rules({"old": claims["old"]})
+    begun = {"started": "2026-01-02T03:04:05+00:00", "rules": earlier}
+    assert find_later(begun, claims, ["new"]) == {"new"}
+    marked = mark_later(claims, {"new"})
+    assert marked["old"] == claims["old"]
+    assert marked["new"].rule == "it is (a rule that was added after the study)"
+    said = say_rules(begun, describe_rules(claims), 1)
+    assert said.startswith("The rules of all claims but 1 were fixed in ")
+    assert said.endswith(
+        "and have not changed since; the others, which say so, were added after it."
+    )
+    # One that was begun with all of them, with other rules, or by nobody knows which, has no such.
+    for rules in (describe_rules(claims), {"sha256": "a" * 64, "commit": ""}, None):
+        assert find_later({"rules": rules}, claims, ["new"]) == set()
+    assert find_later(begun, {"new": claims["new"]}, ["new"]) == set()

@@ -5,7 +5,7 @@ function in `experiments` under the name that its studies have.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from remanence.figures import Looks, StudyFigure, Tables
@@ -26,11 +26,12 @@ class Experiment:
     are for the top of the page. `profiles` is a folder of files NAME-PROFILE.toml. Figures and
     claims read the tables that `derive_tables` makes of a study's records; they are shown in their
     order, the first figure at the top. `summarize` says in up to five sentences what came out.
-    `looks` names models and trainings for people. `judged_greedily` says that claims are about
-    agents that take their best action, so that those that sample are another arm. Where studies of
-    one experiment may be about different tasks, `qualify` says in a few words which one the tables
-    are of, for the title; and `check` raises before anything is trained if a study's runs could not
-    be on one page.
+    `later_claims` are the names of claims whose rules were written when a study had been run, and
+    `about_rules` says what holds for the rules of several. `looks` names models and trainings for
+    people. `judged_greedily` says that claims are about agents that take their best action, so that
+    those that sample are another arm. Where studies of one experiment may be about different tasks,
+    `qualify` says in a few words which one the tables are of, for the title; and `check` raises
+    before anything is trained if a study's runs could not be on one page.
 
     >>> from pathlib import Path
     >>> from remanence import report
@@ -61,6 +62,8 @@ class Experiment:
     qualify: Callable[[Tables], str] = lambda tables: ""
     check: Callable[[Study], None] = lambda study: None
     judged_greedily: bool = False
+    later_claims: Collection[str] = ()
+    about_rules: str = ""
 
     def entitle(self, tables: Tables) -> str:
         """The title of a page about a study.

@@ -27,7 +27,7 @@ from remanence.report._matrix import FIGURE, Arm, judge_arms, list_matrix, tabul
 from remanence.report._pictures import Picture, draw_pictures
 from remanence.report._records import Records, read_records
 from remanence.report._resampling import NUM_STUDIES, weigh_findings
-from remanence.report._rules import describe_rules, say_rules
+from remanence.report._rules import describe_rules, find_later, mark_later, say_rules
 from remanence.store import write_text
 from remanence.study import JobStatus, RunEntry
 
@@ -86,7 +86,10 @@ def write_report(study: str | Path, out: str | Path | None = None) -> WrittenRep
     failed = [f"the figure {it.title!r} ({it.problem})." for it in pictures if it.failed]
     summary = tuple(experiment.summarize(tables, findings))[:LONGEST_SUMMARY]
     problems = [problem for arm in records.arms for problem in arm.problems]
-    rules = say_rules(records.description, describe_rules(experiment.claims))
+    later = find_later(records.description, experiment.claims, experiment.later_claims)
+    told = say_rules(records.description, describe_rules(experiment.claims), len(later))
+    rules = " ".join(filter(None, (told, experiment.about_rules)))
+    experiment = dataclasses.replace(experiment, claims=mark_later(experiment.claims, later))
     report = WrittenReport(path, findings, (*problems, *failed), summary, rules, tuple(arms))
     title = experiment.entitle(tables)
     write_text(path, _render(experiment, title, records, report, pictures))

@@ -5,10 +5,11 @@ import, and what all judges share. A study keeps the hash of all of it when it i
 """
 
 import ast
+import dataclasses
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +42,45 @@ def describe_rules(claims: Mapping[str, Claim]) -> dict[str, str]:
     return {"sha256": digest.hexdigest(), "commit": find_commit(*files)}
 
 
-def say_rules(description: Mapping[str, Any], today: Mapping[str, str]) -> str:
-    """Which rules the verdicts follow, and whether a study was begun with them."""
+def find_later(
+    description: Mapping[str, Any], claims: Mapping[str, Claim], later: Collection[str]
+) -> set[str]:
+    """Those of the later claims that a study did not know of when it was begun.
+
+    That is so if it was begun with the rules of all others, and these are still the same.
+    """
+    earlier = {name: claim for name, claim in claims.items() if name not in later}
+    known = describe_rules(earlier)
+    begun = (description.get("rules") or {}).get("sha256")
+    return set(later) if known and begun == known["sha256"] else set()
+
+
+def mark_later(claims: Mapping[str, Claim], later: Collection[str]) -> dict[str, Claim]:
+    """The same claims, with rules that say so where they were written after the study."""
+    return {
+        name: dataclasses.replace(it, rule=f"{it.rule} (a rule that was added after the study)")
+        if name in later
+        else it
+        for name, it in claims.items()
+    }
+
+
+def say_rules(description: Mapping[str, Any], today: Mapping[str, str], num_later: int = 0) -> str:
+    """Which rules the verdicts follow, and whether a study was begun with them.
+
+    So many claims are not those that it was begun with, which have kept their rules.
+    """
     if not today:
         return ""
     begun, started = description.get("rules"), _say_start(description)
     if not begun:
         told = "The study does not say by which rules it was begun"
         return f"{told}{started}; verdicts follow those of {_name(today)}."
-    if begun["sha256"] == today["sha256"]:
-        told = f"The rules of all claims were fixed in {_name(begun)}, before the study was begun"
-        return f"{told}{started}, and have not changed since."
+    if num_later or begun["sha256"] == today["sha256"]:
+        which = f"all claims but {num_later}" if num_later else "all claims"
+        told = f"The rules of {which} were fixed in {_name(begun)}, before the study was begun"
+        added = "; the others, which say so, were added after it" if num_later else ""
+        return f"{told}{started}, and have not changed since{added}."
     return (
         f"The rules of claims have changed since the study was begun{started}: then they were "
         f"those of {_name(begun)}, and verdicts follow today's, of {_name(today)}."

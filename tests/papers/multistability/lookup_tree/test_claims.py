@@ -167,6 +167,12 @@ CASES = [
     ("exploit", [(5, {}), (1, BETWEEN)], DISAGREES),
     ("exploit", [(5, FALLS)], DISAGREES),
     ("exploit", [(4, {}), (9, FALLS)], UNTESTED),
+    ("lack", [(5, MINGRU), (6, {})], AGREES),
+    ("lack", [(5, MINGRU), (1, MINGRU | {"returns": (4.0, 3.9, 3.9, 3.8)})], DISAGREES),
+    ("lack", [(4, MINGRU), (6, MINGRU | RANDOM)], UNTESTED),
+    ("no-cell-has-both", [(5, MINGRU), (5, BMRU), (5, HYBRID)], AGREES),
+    ("no-cell-has-both", [(5, MINGRU), (1, MINGRU | {"stability": "multistable"})], DISAGREES),
+    ("no-cell-has-both", [(4, MINGRU), (5, BMRU)], UNTESTED),
 ]
 
 

@@ -7,7 +7,7 @@ from remanence.papers.multistability.lookup_tree._figures import FIGURES
 from remanence.papers.multistability.lookup_tree._summary import summarize
 from remanence.papers.multistability.lookup_tree._tables import derive_tables
 from remanence.papers.multistability.lookup_tree._task import check_task, name_task
-from remanence.papers.multistability.lookup_tree.claims import CLAIMS
+from remanence.papers.multistability.lookup_tree.claims import CLAIMS, LATER_CLAIMS
 from remanence.report import Experiment
 
 
@@ -26,6 +26,10 @@ def describe_experiment() -> Experiment:
         derive_tables=derive_tables,
         figures=FIGURES,
         claims=CLAIMS,
+        later_claims=LATER_CLAIMS,
+        about_rules="Mann and Whitney's test and Wilcoxon's are one-sided, in the claim's "
+        "direction. Fisher's and that of Spearman's correlation are two-sided; the difference "
+        "has to be in the claim's direction as well.",
         summarize=summarize,
         looks=LOOKS,
         qualify=name_task,

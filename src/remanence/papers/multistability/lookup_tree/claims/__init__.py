@@ -6,6 +6,7 @@ Sentences that only describe the task, or say what might be, have no rule.
 
 from remanence.papers.multistability.lookup_tree.claims import (
     _hybrid,
+    _lacks,
     _learning,
     _nonlinear,
     _parallelizable,
@@ -13,7 +14,8 @@ from remanence.papers.multistability.lookup_tree.claims import (
 )
 from remanence.report import Claim
 
-SECTIONS = (_learning, _nonlinear, _parallelizable, _hybrid, _regimes)
+SECTIONS = (_learning, _nonlinear, _parallelizable, _hybrid, _regimes, _lacks)
 CLAIMS: dict[str, Claim] = {
     name: claim for section in SECTIONS for name, claim in section.CLAIMS.items()
 }
+LATER_CLAIMS = tuple(_lacks.CLAIMS)
