@@ -14,7 +14,7 @@ from ._fields import (
     misfit,
     number,
     optional,
-    read_object,
+    record,
     several,
     text,
     whole,
@@ -30,13 +30,15 @@ FAILURES = ("forgets", "wrong arm", "turns early", "steps back", "stalls at the 
 ACTIONS = ("right", "up", "left", "down")
 
 holds = choice(True, False, None)
+flag = choice(True, False)
+cue = choice(-1, 1)
 length = whole(1, _lengths.MOST_LISTED)
-runs = several(several(length, 2, 2), 0, MOST_RUNS)
+numbers = several(number, 0, LARGEST_SIZE * MOST_LAYERS)
+state = several(number, 1, LARGEST_SIZE * MOST_LAYERS)
 
 
-def lengths(value: Any, name: str) -> dict[str, Any]:
-    """A set of lengths, in its one shortest form."""
-    found = read_object(value, name, listed=length, period=length, runs=runs)
+def _is_shortest(found: dict[str, Any], name: str) -> None:
+    """A set of lengths has one form alone."""
     demand(found["period"] <= found["listed"], f"{name} repeats more than it lists")
     ends = [0, *(end for run in found["runs"] for end in run)]
     ascending = all(
@@ -45,53 +47,53 @@ def lengths(value: Any, name: str) -> dict[str, Any]:
     )
     demand(ascending and ends[-1] <= found["listed"], f"{name} has runs that do not ascend")
     demand(_lengths.read(found).write() == found, f"{name} is not in its shortest form")
-    return found
 
 
-def witness(value: Any, name: str) -> dict[str, Any]:
-    """A state at which a condition breaks."""
-    return read_object(
-        value,
-        name,
-        cue=choice(-1, 1),
-        num_steps=whole(0, MOST_BUDGET),
-        state=several(number, 1, LARGEST_SIZE * MOST_LAYERS),
-        actions=several(choice(*ACTIONS), 2, 2),
-    )
+lengths = record(
+    _is_shortest,
+    listed=length,
+    period=length,
+    runs=several(several(length, 2, 2), 0, MOST_RUNS),
+)
 
 
-def condition(value: Any, name: str) -> dict[str, Any]:
-    """Whether a condition holds, and where it breaks if it does not."""
-    found = read_object(value, name, holds=holds, witness=optional(witness))
+def _shows_what_breaks(found: dict[str, Any], name: str) -> None:
     shown = found["witness"] is not None
     demand(shown == (found["holds"] is False), f"{name} shows a state if and only if it breaks")
-    return found
 
 
-def failure(value: Any, name: str) -> dict[str, Any]:
-    """What goes wrong first."""
-    return read_object(
-        value,
-        name,
-        length=length,
-        cue=choice(-1, 1),
-        kind=choice(*FAILURES),
-        num_steps=optional(whole(1, MOST_BUDGET)),
-    )
+condition = record(
+    _shows_what_breaks,
+    holds=holds,
+    witness=optional(
+        record(
+            cue=cue,
+            num_steps=whole(0, MOST_BUDGET),
+            state=state,
+            actions=several(choice(*ACTIONS), 2, 2),
+        )
+    ),
+)
+failure = record(
+    length=length,
+    cue=cue,
+    kind=choice(*FAILURES),
+    num_steps=optional(whole(1, MOST_BUDGET)),
+)
 
 
-def closure(value: Any, name: str) -> dict[str, Any]:
-    """Where an orbit begins to repeat, or nothing."""
-    found = read_object(
-        value,
-        name,
-        cue=choice(-1, 1),
-        transient=optional(whole(0, MOST_BUDGET)),
-        period=optional(whole(1, MOST_BUDGET)),
-    )
+def _is_open_or_closed(found: dict[str, Any], name: str) -> None:
     is_open = found["transient"] is None
     demand(is_open == (found["period"] is None), f"{name} has one of transient and period alone")
-    return found
+
+
+# Where an orbit begins to repeat, or nothing.
+closure = record(
+    _is_open_or_closed,
+    cue=cue,
+    transient=optional(whole(0, MOST_BUDGET)),
+    period=optional(whole(1, MOST_BUDGET)),
+)
 
 
 def two_cues(reader: Reader) -> Reader:
@@ -106,29 +108,24 @@ def two_cues(reader: Reader) -> Reader:
     return read
 
 
-COMPILED = {
-    name: text for name in ("name", "remanence", "jax", "jaxlib", "backend", "processor")
-} | {"name": choice("compiled")}
-PORTABLE = {
-    "name": choice("portable"),
-    "version": choice(1),
-    "precision": choice("binary32", "binary64"),
-}
+COMPILED = record(
+    name=choice("compiled"),
+    **dict.fromkeys(("remanence", "jax", "jaxlib", "backend", "processor"), text),
+)
+PORTABLE = record(
+    name=choice("portable"), version=choice(1), precision=choice("binary32", "binary64")
+)
 CLAIMS: dict[str, Reader] = {
     "budget": optional(whole(1, MOST_BUDGET)),
     "optimal": optional(lengths),
     "solved": optional(lengths),
-    "failures": lambda value, name: read_object(
-        value, name, optimal=optional(failure), solved=optional(failure)
-    ),
+    "failures": record(optimal=optional(failure), solved=optional(failure)),
     "cues": two_cues(closure),
     "merge": optional(whole(0, MOST_BUDGET)),
     "distance": optional(number),
     "compatible": condition,
     "separating": condition,
-    "multistability": lambda value, name: read_object(
-        value,
-        name,
+    "multistability": record(
         different_attractors=holds,
         in_basins=holds,
         constant_decisions=holds,
@@ -137,51 +134,36 @@ CLAIMS: dict[str, Reader] = {
 }
 
 
-def claims(program: Mapping[str, Reader], most: int = MOST_BUDGET) -> Reader:
+def claims(program: Reader, most: int = MOST_BUDGET) -> Reader:
     """What is said of a program, of at most so many steps."""
 
-    def read(value: Any, name: str) -> dict[str, Any]:
-        named = lambda found, place: read_object(found, place, **program)  # noqa: E731
-        found = read_object(value, name, program=named, **CLAIMS)
+    def check(found: dict[str, Any], name: str) -> None:
         unknown = [found["optimal"], found["solved"], *(c["period"] for c in found["cues"])]
         walked = [found["budget"] or 0, *(c["transient"] or 0 for c in found["cues"])]
         walked += [c["period"] or 0 for c in found["cues"]]
         demand(max(walked) <= most, f"{name} speaks of more than {most:,} steps")
         told = found["budget"] is not None
         demand(told == (None in unknown), f"{name} tells a budget if and only if something is open")
-        return found
 
-    return read
-
-
-def region(value: Any, name: str) -> dict[str, Any]:
-    """A set of states, as numbers; `shape_evidence` makes arrays of it."""
-    most = LARGEST_SIZE * MOST_LAYERS
-    numbers = several(number, 0, most)
-    matrix = several(numbers, 0, most)
-    return read_object(
-        value,
-        name,
-        centre=several(number, 1, most),
-        radius=numbers,
-        basis=lambda basis, place: (
-            basis if basis is None or basis == "identity" else matrix(basis, place)
-        ),
-    )
+    return record(check, program=program, **CLAIMS)
 
 
+_matrix = several(numbers, 0, LARGEST_SIZE * MOST_LAYERS)
+
+
+def _basis(value: Any, name: str) -> Any:
+    return value if value in (None, "identity") else _matrix(value, name)
+
+
+# A set of states, as numbers; `shape_evidence` makes arrays of it.
+region = record(centre=state, radius=numbers, basis=_basis)
 EVIDENCE: dict[str, Reader] = {
-    "cue": choice(-1, 1),
+    "cue": cue,
     "steps": whole(1, MOST_STEPS),  # step 0 sees the cue, which no attractor knows of
     "enclosure": choice("boxes", "parallelepipeds"),
     "attractor": optional(several(region, 1, MOST_SETS)),
 }
-
-
-def contraction(value: Any, name: str) -> dict[str, Any]:
-    """Lengths that are said to be proved, and the evidence."""
-    evidence = two_cues(lambda found, place: read_object(found, place, **EVIDENCE))
-    return read_object(value, name, optimal=lengths, cues=evidence)
+contraction = record(optimal=lengths, cues=two_cues(record(**EVIDENCE)))
 
 
 def shape_evidence(evidence: Mapping[str, Any], discrete: np.ndarray) -> dict[str, Any]:
@@ -210,34 +192,29 @@ def _shape_region(found: Mapping[str, Any], discrete: np.ndarray) -> dict[str, A
     return {"centre": centre, "radius": radius, "basis": basis}
 
 
-def sizes(value: Any, name: str) -> list[int]:
-    """The widths of dense layers."""
-    return several(whole(1, LARGEST_SIZE), 0, MOST_LAYERS)(value, name)
-
-
 def _options(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise misfit(name, "an object", value)
     return value
 
 
-def architecture(value: Any, name: str) -> dict[str, Any]:
-    """A network's description."""
-    found = read_object(
-        value,
-        name,
-        cell=choice(*CELLS),
-        state_size=whole(1, LARGEST_SIZE),
-        num_layers=whole(1, MOST_LAYERS),
-        encoder=sizes,
-        head=sizes,
-        skip=choice(True, False),
-        dropout=number,
-        cell_options=_options,
-    )
+def _has_halves(found: dict[str, Any], name: str) -> None:
     halves = found["cell"] in ("hybrid", "lstm") and found["state_size"] % 2
     demand(not halves, f"{name}: the state of such a cell has an even size")
-    return found
+
+
+sizes = several(whole(1, LARGEST_SIZE), 0, MOST_LAYERS)
+architecture = record(
+    _has_halves,
+    cell=choice(*CELLS),
+    state_size=whole(1, LARGEST_SIZE),
+    num_layers=whole(1, MOST_LAYERS),
+    encoder=sizes,
+    head=sizes,
+    skip=flag,
+    dropout=number,
+    cell_options=_options,
+)
 
 
 def sha256(value: Any, name: str) -> str:
@@ -248,20 +225,23 @@ def sha256(value: Any, name: str) -> str:
     return value
 
 
-def agent(value: Any, name: str) -> dict[str, Any]:
-    """Which agent is spoken of."""
-    return read_object(value, name, sha256=sha256, architecture=architecture)
+agent = record(sha256=sha256, architecture=architecture)
+environment = record(
+    name=choice("tmaze"),
+    previous_action=flag,
+    time_limit_factor=optional(whole(1, 10**6)),
+)
 
 
-def environment(value: Any, name: str) -> dict[str, Any]:
-    """Which T-maze is spoken of."""
-    return read_object(
-        value,
-        name,
-        name=choice("tmaze"),
-        previous_action=choice(True, False),
-        time_limit_factor=optional(whole(1, 10**6)),
-    )
+certificate = record(
+    kind=choice(KIND),
+    format=choice(FORMAT),
+    agent=agent,
+    environment=environment,
+    compiled=optional(claims(COMPILED)),
+    portable=optional(claims(PORTABLE, MOST_PORTABLE)),
+    contraction=optional(contraction),
+)
 
 
 def read_certificate(found: Any) -> dict[str, Any]:
@@ -269,17 +249,7 @@ def read_certificate(found: Any) -> dict[str, Any]:
     demand(isinstance(found, dict), "a certificate is a JSON object")
     kind = (found.get("kind"), found.get("format"))
     demand(kind == (KIND, FORMAT), f"this is no certificate of format {FORMAT}")
-    read = read_object(
-        found,
-        "certificate",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=environment,
-        compiled=optional(claims(COMPILED)),
-        portable=optional(claims(PORTABLE, MOST_PORTABLE)),
-        contraction=optional(contraction),
-    )
+    read = certificate(found, "certificate")
     parts = [read[name] for name in ("compiled", "portable", "contraction")]
     demand(any(part is not None for part in parts), "this certificate claims nothing")
     return read

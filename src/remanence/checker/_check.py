@@ -21,8 +21,12 @@ from ._kernel import Policy, UndecidedError, prove
 from ._maze_check import check_findings, count_inputs
 from ._maze_fields import KIND as MAZES
 from ._maze_fields import read_certificate as read_maze_certificate
+from ._maze_radius import KIND as MAZE_RADIUS
+from ._maze_radius import check_maze_radius, read_maze_radius
 from ._orbits import Machine
 from ._program import Program
+from ._radius import KIND as RADIUS
+from ._radius import check_radius, read_radius
 from ._statements import (
     NOT_CHECKED,
     NOT_REPRODUCED,
@@ -57,14 +61,28 @@ def check(
         architecture=certificate["agent"]["architecture"],
         program=None if compiled is None else compiled["program"],
         statements=statements,
+        kind="radius" if certificate["kind"] in (RADIUS, MAZE_RADIUS) else "certificate",
     )
 
 
 def _read(found: Any) -> dict[str, Any]:
-    first = isinstance(found, dict) and type(found.get("format")) is int and found["format"] == 1
-    if isinstance(found, dict) and found.get("kind") == MAZES:
-        return read_maze_certificate(found)
+    about = found if isinstance(found, dict) else {}
+    for kind, read in _OTHER_KINDS.items():
+        if about.get("kind") == kind:
+            return read(found)
+    first = type(about.get("format")) is int and about["format"] == 1
     return _format1.read(found) if first else read_certificate(found)
+
+
+_OTHER_KINDS = {
+    MAZES: read_maze_certificate,
+    RADIUS: read_radius,
+    MAZE_RADIUS: read_maze_radius,
+}
+
+
+def _name_precision(weights: Mapping[str, np.ndarray]) -> str:
+    return f"binary{8 * weights['output.weight'].itemsize}"
 
 
 def check_arithmetic() -> None:
@@ -79,17 +97,34 @@ def _check(
     architecture: Mapping[str, Any],
     rerun: Rerun | None,
 ) -> Iterator[Statement]:
-    environment = certificate["environment"]
-    identity = tuple(judge_agent(certificate["agent"], arrays, architecture))
+    environment, kind = certificate["environment"], certificate["kind"]
+    identity = tuple(_judge_agent(certificate["agent"], arrays, architecture))
     yield from identity
     if any(statement.status != VERIFIED for statement in identity):
         return
-    if certificate["kind"] == MAZES:
+    if kind in (MAZES, MAZE_RADIUS):
         shape = {**architecture, "inputs": count_inputs(environment)}
-        yield from check_findings(certificate, take_policy(arrays, shape), shape)
+        weights, claimed = take_policy(arrays, shape), certificate["program"]["precision"]
+        same = claimed == _name_precision(weights)
+        yield judge("agent", "program", f"its program runs in {claimed}", same)
+        by = check_findings if kind == MAZES else check_maze_radius
+        yield from by(certificate, Program(weights, shape))
         return
     shape = {**architecture, "previous_action": environment["previous_action"]}
     weights = take_policy(arrays, shape)
+    if kind == RADIUS:
+        yield from check_radius(certificate, weights, shape)
+    else:
+        yield from _check_certificate(certificate, weights, shape, rerun)
+
+
+def _check_certificate(
+    certificate: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    shape: Mapping[str, Any],
+    rerun: Rerun | None,
+) -> Iterator[Statement]:
+    environment = certificate["environment"]
     factor = environment["time_limit_factor"]
     proof = None
     if certificate["contraction"] is not None:
@@ -109,7 +144,7 @@ def _check(
         )
 
 
-def judge_agent(
+def _judge_agent(
     agent: Mapping[str, Any], arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]
 ) -> Iterator[Statement]:
     """Whether these are the weights and the network of the agent that is spoken of."""
@@ -183,8 +218,7 @@ def _check_portable(
     factor: int | None,
     proof: Proof | None,
 ) -> Iterator[Statement]:
-    precision = f"binary{8 * weights['output.weight'].itemsize}"
-    named = claims["program"]["precision"] == precision
+    named = claims["program"]["precision"] == _name_precision(weights)
     yield judge("portable", "program", f"it runs in {claims['program']['precision']}", named)
     closed = [sum(filter(None, (cue["transient"], cue["period"]))) + 1 for cue in claims["cues"]]
     budget = claims["budget"] or max(closed)

@@ -12,7 +12,6 @@ from pathlib import Path
 from ._check import Rerun, check
 from ._fields import CertificateError
 from ._maze_check import WAYS
-from ._radius import check_radius, is_radius
 from ._statements import NOT_CHECKED, REFUTED, Report, Statement, to_json
 
 CANNOT_READ = 2
@@ -75,10 +74,7 @@ class Outcome:
 def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
     """Check a certificate without saying anything yet."""
     try:
-        if is_radius(certificate):
-            report = check_radius(certificate, agent)
-        else:
-            report = check(certificate, agent, rerun)
+        report = check(certificate, agent, rerun)
     except CertificateError as error:
         return _complain(str(error), as_json)
     except (MemoryError, OverflowError, RecursionError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 Reader = Callable[[Any, str], Any]
+Check = Callable[[dict[str, Any], str], None]
 
 
 class CertificateError(ValueError):
@@ -63,15 +64,22 @@ def _parse_float(text: str) -> float:
     return number
 
 
-def read_object(value: Any, name: str, /, **fields: Reader) -> dict[str, Any]:
-    """An object with exactly these fields, each read by its reader."""
-    if not isinstance(value, dict):
-        raise misfit(name, "an object", value)
-    if value.keys() != fields.keys():
-        odd = sorted(value.keys() ^ fields.keys())
-        known = "lacks" if odd[0] in fields else "has an unknown field"
-        raise CertificateError(f"{name} {known} {odd[0]!r}")
-    return {field: read(value[field], f"{name}.{field}") for field, read in fields.items()}
+def record(*checks: Check, **fields: Reader) -> Reader:
+    """An object with exactly these fields, each read by its reader; all of it is then checked."""
+
+    def read(value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise misfit(name, "an object", value)
+        if value.keys() != fields.keys():
+            odd = sorted(value.keys() ^ fields.keys())
+            known = "lacks" if odd[0] in fields else "has an unknown field"
+            raise CertificateError(f"{name} {known} {odd[0]!r}")
+        found = {field: read(value[field], f"{name}.{field}") for field, read in fields.items()}
+        for check in checks:
+            check(found, name)
+        return found
+
+    return read
 
 
 def whole(low: int, high: int) -> Reader:

@@ -15,43 +15,33 @@ from ._certificates import (
     MOST_BUDGET,
     agent,
     closure,
+    cue,
+    flag,
     holds,
     lengths,
     region,
     sha256,
     two_cues,
 )
-from ._fields import (
-    choice,
-    demand,
-    number,
-    optional,
-    read_object,
-    several,
-    text,
-    whole,
-)
+from ._fields import choice, demand, number, optional, record, several, text, whole
 
 FORMAT = 1
 
 
+_ENVIRONMENT = record(
+    name=choice("tmaze"),
+    options=record(),
+    previous_action=flag,
+    params=record(
+        length_low=whole(1, 2**31), length_high=whole(1, 2**31), limit_factor=whole(0, 10**6)
+    ),
+    sha256=sha256,
+    **{"class": text},
+)
+
+
 def _environment(value: Any, name: str) -> dict[str, Any]:
-    found = read_object(
-        value,
-        name,
-        name=choice("tmaze"),
-        options=lambda options, place: read_object(options, place),
-        previous_action=choice(True, False),
-        params=lambda params, place: read_object(
-            params,
-            place,
-            length_low=whole(1, 2**31),
-            length_high=whole(1, 2**31),
-            limit_factor=whole(0, 10**6),
-        ),
-        sha256=sha256,
-        **{"class": text},
-    )
+    found = _ENVIRONMENT(value, name)
     described = {field: part for field, part in found.items() if field != "sha256"}
     canonical = json.dumps(described, sort_keys=True, separators=(",", ":"))
     same = hashlib.sha256(canonical.encode()).hexdigest() == found["sha256"]
@@ -63,100 +53,79 @@ def _environment(value: Any, name: str) -> dict[str, Any]:
     }
 
 
+_FAILURE = record(length=whole(1, 10**7), goal=cue, kind=choice(*FAILURES), sentence=text)
+
+
 def _failure(value: Any, name: str) -> dict[str, Any]:
-    found = read_object(
-        value,
-        name,
-        length=whole(1, 10**7),
-        goal=choice(-1, 1),
-        kind=choice(*FAILURES),
-        sentence=text,
-    )
+    found = _FAILURE(value, name)
     return {"length": found["length"], "cue": found["goal"], "kind": found["kind"]}
 
 
-def _witness(value: Any, name: str) -> dict[str, Any]:
-    return read_object(
-        value,
-        name,
-        goal=choice(-1, 1),
-        num_steps=whole(0, MOST_BUDGET),
-        state=several(optional(number), 1, 2**16),
-        says=text,
-    )
+_witness = record(
+    goal=cue,
+    num_steps=whole(0, MOST_BUDGET),
+    state=several(optional(number), 1, 2**16),
+    says=text,
+)
+_condition = record(name=text, holds=holds, witness=optional(_witness), remark=optional(text))
+_bitwise = record(
+    budget=whole(1, 10**12),
+    optimal=optional(lengths),
+    solved=optional(lengths),
+    reasons=record(optimal=optional(text), solved=optional(text)),
+    failures=record(optimal=optional(_failure), solved=optional(_failure)),
+    cues=two_cues(closure),
+    merge=optional(whole(0, MOST_BUDGET)),
+    distance=optional(number),
+    compatible=_condition,
+    separating=_condition,
+    multistability=several(_condition, 5, 5),
+    backend=text,
+)
+_evidence = record(
+    **{**EVIDENCE, "attractor": optional(several(region, 1, 4096))},
+    margin=optional(number),
+    contraction=optional(number),
+)
 
 
-def _condition(value: Any, name: str) -> dict[str, Any]:
-    return read_object(
-        value, name, name=text, holds=holds, witness=optional(_witness), remark=optional(text)
-    )
+def _cues(found: Any, place: str) -> list[Any]:
+    return [] if found == [] else two_cues(_evidence)(found, place)
 
 
-def _bitwise(value: Any, name: str) -> dict[str, Any]:
-    return read_object(
-        value,
-        name,
-        budget=whole(1, 10**12),
-        optimal=optional(lengths),
-        solved=optional(lengths),
-        reasons=lambda found, place: read_object(
-            found, place, optimal=optional(text), solved=optional(text)
-        ),
-        failures=lambda found, place: read_object(
-            found, place, optimal=optional(_failure), solved=optional(_failure)
-        ),
-        cues=two_cues(closure),
-        merge=optional(whole(0, MOST_BUDGET)),
-        distance=optional(number),
-        compatible=_condition,
-        separating=_condition,
-        multistability=several(_condition, 5, 5),
-        backend=text,
-    )
+_CONTRACTION = record(
+    verdict=choice("proved", "not proved"),
+    reason=optional(text),
+    optimal=optional(lengths),
+    cues=_cues,
+)
 
 
 def _contraction(value: Any, name: str) -> dict[str, Any] | None:
-    margins = {"margin": optional(number), "contraction": optional(number)}
-    fields = {**EVIDENCE, "attractor": optional(several(region, 1, 4096)), **margins}
-
-    def evidence(found: Any, place: str) -> dict[str, Any]:
-        return read_object(found, place, **fields)
-
-    def cues(found: Any, place: str) -> list[Any]:
-        return [] if found == [] else two_cues(evidence)(found, place)
-
-    found = read_object(
-        value,
-        name,
-        verdict=choice("proved", "not proved"),
-        reason=optional(text),
-        optimal=optional(lengths),
-        cues=cues,
-    )
+    found = _CONTRACTION(value, name)
     proved = found["verdict"] == "proved"
     consistent = proved == (found["optimal"] is not None) == bool(found["cues"])
     demand(consistent, f"{name} is not proved and claims something, or is and claims nothing")
     if not proved:
         return None
-    kept = [{field: cue[field] for field in EVIDENCE} for cue in found["cues"]]
+    kept = [{field: it[field] for field in EVIDENCE} for it in found["cues"]]
     return {"optimal": found["optimal"], "cues": kept}
+
+
+_certificate = record(
+    kind=choice(KIND),
+    format=choice(FORMAT),
+    agent=agent,
+    environment=_environment,
+    bitwise=_bitwise,
+    contraction=_contraction,
+    versions=record(remanence=text, jax=text, jaxlib=text, numpy=text),
+)
 
 
 def read(found: Any) -> dict[str, Any]:
     """A certificate of the first format, in the fields of the present one."""
-    read = read_object(
-        found,
-        "certificate",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=_environment,
-        bitwise=_bitwise,
-        contraction=_contraction,
-        versions=lambda value, name: read_object(
-            value, name, remanence=text, jax=text, jaxlib=text, numpy=text
-        ),
-    )
+    read = _certificate(found, "certificate")
     kept = ("optimal", "solved", "failures", "cues", "merge", "distance", "backend")
     compiled = {"program": None, **{field: read["bitwise"][field] for field in kept}}
     fields = ("kind", "format", "agent", "environment", "contraction")

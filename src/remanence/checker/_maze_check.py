@@ -13,7 +13,7 @@ from ._maze_growth import prove_grown
 from ._maze_sets import NotProvedError, prove
 from ._mazes import Mazes, MoreThanSaidError, TooManyError, replay, search
 from ._program import Program
-from ._statements import NOT_REPRODUCED, OPEN, VERIFIED, Statement, judge
+from ._statements import NOT_REPRODUCED, OPEN, VERIFIED, Statement
 from ._statements import REFUTED as FALSE
 
 SHARE_TOLERANCE = 1e-6
@@ -25,14 +25,8 @@ WAYS = {
 }
 
 
-def check_findings(
-    certificate: Mapping[str, Any], weights: Mapping[str, np.ndarray], shape: Mapping[str, Any]
-) -> Iterator[Statement]:
+def check_findings(certificate: Mapping[str, Any], program: Program) -> Iterator[Statement]:
     """Statements about all tables and ways of walking."""
-    claimed = certificate["program"]["precision"]
-    precision = f"binary{8 * weights['output.weight'].itemsize}"
-    yield judge("agent", "program", f"its program runs in {claimed}", claimed == precision)
-    program = Program(weights, shape)
     if certificate["forgotten"] is not None:
         yield _check_forgotten(program, certificate)
     findings = sorted(certificate["findings"], key=lambda it: list(WAYS).index(it["walk"]))

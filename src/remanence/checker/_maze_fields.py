@@ -3,8 +3,8 @@
 import itertools
 from typing import Any
 
-from ._certificates import ACTIONS, MOST_PORTABLE, PORTABLE, agent
-from ._fields import choice, demand, number, optional, read_object, several, whole
+from ._certificates import ACTIONS, MOST_PORTABLE, PORTABLE, agent, flag
+from ._fields import choice, demand, number, optional, record, several, whole
 
 KIND, FORMAT = "remanence maze certificate", 1
 MOST_TABLE, MOST_LENGTHS, LONGEST = 12, 100, 1_000
@@ -16,19 +16,18 @@ SEARCH, SETS = "search", "sets"
 WRONG_ARM, STALL = "wrong arm", "stall"
 
 
-def environment(value: Any, name: str) -> dict[str, Any]:
-    """Which mazes are spoken of."""
-    found = read_object(
-        value,
-        name,
-        name=choice("lookup-tree-maze"),
-        table_size=whole(2, MOST_TABLE),
-        index_encoding=choice("scalar", "one-hot"),
-        lengths=several(whole(1, LONGEST), 1, MOST_LENGTHS),
-    )
+def _ascends(found: dict[str, Any], name: str) -> None:
     ascending = all(low < high for low, high in itertools.pairwise(found["lengths"]))
     demand(ascending, f"{name}.lengths should ascend")
-    return found
+
+
+environment = record(
+    _ascends,
+    name=choice("lookup-tree-maze"),
+    table_size=whole(2, MOST_TABLE),
+    index_encoding=choice("scalar", "one-hot"),
+    lengths=several(whole(1, LONGEST), 1, MOST_LENGTHS),
+)
 
 
 def _run(value: Any, name: str) -> list[Any]:
@@ -37,53 +36,36 @@ def _run(value: Any, name: str) -> list[Any]:
     return [choice(*ACTIONS)(action, name), whole(1, MOST_PORTABLE)(count, name)]
 
 
-def visit(value: Any, name: str) -> dict[str, Any]:
-    """A maze, and what is done in it."""
-    found = read_object(
-        value,
-        name,
-        index=whole(0, MOST_TABLE - 1),
-        length=whole(1, LONGEST),
-        actions=several(_run, 1, MOST_RUNS),
-    )
+def _is_shortest(found: dict[str, Any], name: str) -> None:
     named = [action for action, _ in found["actions"]]
     shortest = all(one != other for one, other in itertools.pairwise(named))
     demand(shortest, f"{name} names an action twice in a row")
-    return found
 
 
-def _refutation(value: Any, name: str) -> dict[str, Any]:
-    """A sequence of mazes, and how it ends."""
-    found = read_object(
-        value,
-        name,
-        kind=choice(WRONG_ARM, STALL),
-        earliest=choice(True, False),
-        mazes=several(visit, 1, MOST_MAZES),
-    )
+# A maze, and what is done in it.
+visit = record(
+    _is_shortest,
+    index=whole(0, MOST_TABLE - 1),
+    length=whole(1, LONGEST),
+    actions=several(_run, 1, MOST_RUNS),
+)
+
+
+def _is_followed(found: dict[str, Any], name: str) -> None:
     steps = sum(count for it in found["mazes"] for _, count in it["actions"])
     demand(steps <= MOST_PORTABLE, f"{name} takes {steps:,} steps, more than are followed")
-    return found
 
 
-def _finding(value: Any, name: str) -> dict[str, Any]:
-    """What is said of one table and one way of walking, and only what goes with it."""
-    found = read_object(
-        value,
-        name,
-        table=several(choice(-1, 1), 2, MOST_TABLE),
-        walk=choice(*WALKS),
-        verdict=choice(*VERDICTS),
-        method=choice(SEARCH, SETS, None),
-        num_memories=optional(whole(1, MOST_MEMORIES)),
-        history=optional(whole(1, MOST_HISTORY)),
-        reach=optional(whole(0, MOST_HISTORY)),
-        num_rounds=optional(whole(1, MOST_ROUNDS)),
-        least_margin=optional(number),
-        sampled_share=optional(number),
-        refutation=optional(_refutation),
-        budget=optional(whole(1, 10**9)),
-    )
+_refutation = record(
+    _is_followed,
+    kind=choice(WRONG_ARM, STALL),
+    earliest=flag,
+    mazes=several(visit, 1, MOST_MAZES),
+)
+
+
+def _fits_together(found: dict[str, Any], name: str) -> None:
+    """Nothing else is told than what goes with a verdict."""
     told = {field for field, it in found.items() if it is not None}
     told -= {"table", "walk", "verdict", "method"}
     if found["walk"] == ANY and "num_memories" in told:
@@ -99,22 +81,38 @@ def _finding(value: Any, name: str) -> dict[str, Any]:
     }
     kind = (found["verdict"], found["method"])
     demand(told in fitting.get(kind, []), f"{name} tells what does not go with {kind}")
-    return found
+
+
+table = several(choice(-1, 1), 2, MOST_TABLE)
+_finding = record(
+    _fits_together,
+    table=table,
+    walk=choice(*WALKS),
+    verdict=choice(*VERDICTS),
+    method=choice(SEARCH, SETS, None),
+    num_memories=optional(whole(1, MOST_MEMORIES)),
+    history=optional(whole(1, MOST_HISTORY)),
+    reach=optional(whole(0, MOST_HISTORY)),
+    num_rounds=optional(whole(1, MOST_ROUNDS)),
+    least_margin=optional(number),
+    sampled_share=optional(number),
+    refutation=optional(_refutation),
+    budget=optional(whole(1, 10**9)),
+)
+_certificate = record(
+    kind=choice(KIND),
+    format=choice(FORMAT),
+    agent=agent,
+    environment=environment,
+    program=PORTABLE,
+    findings=several(_finding, 1, 3 * 2**MOST_TABLE),
+    forgotten=optional(whole(1, 10**7)),
+)
 
 
 def read_certificate(found: Any) -> dict[str, Any]:
     """A certificate of this kind, whole: every table with every way of walking, in order."""
-    read = read_object(
-        found,
-        "certificate",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=environment,
-        program=lambda value, name: read_object(value, name, **PORTABLE),
-        findings=several(_finding, 1, 3 * 2**MOST_TABLE),
-        forgotten=optional(whole(1, 10**7)),
-    )
+    read = _certificate(found, "certificate")
     size = read["environment"]["table_size"]
     wanted = [[table, walk] for table in list_tables(size) for walk in WALKS]
     given = [[finding["table"], finding["walk"]] for finding in read["findings"]]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._certificates import PORTABLE, agent
-from ._fields import choice, demand, number, optional, read_object, several, whole
+from ._fields import choice, demand, number, optional, record, several, whole
 from ._maze_check import WAYS, show_table
 from ._maze_disturbed import DisturbedSets
 from ._maze_fields import (
@@ -16,15 +16,26 @@ from ._maze_fields import (
     MOST_ROUNDS,
     MOST_TABLE,
     STALL,
-    STRAIGHT,
     WALKS,
     WRONG_ARM,
     environment,
     list_tables,
+    table,
     visit,
 )
 from ._maze_sets import NotProvedError, prove_by
-from ._mazes import DOWN, LEFT, NAMES, RIGHT, UP, Mazes, Spot, TooManyError, at_junction, go, replay
+from ._mazes import (
+    DOWN,
+    NAMES,
+    UP,
+    Mazes,
+    Spot,
+    TooManyError,
+    at_junction,
+    go,
+    list_actions,
+    replay,
+)
 from ._program import Look, Program, project
 from ._statements import NOT_REPRODUCED, VERIFIED, Statement, judge
 
@@ -40,55 +51,43 @@ def radius(value: Any, name: str) -> float:
     return found
 
 
-def _certified(value: Any, name: str) -> dict[str, Any]:
-    return read_object(
-        value,
-        name,
-        radius=radius,
-        history=whole(0, MOST_HISTORY),
-        reach=whole(0, MOST_HISTORY),
-        num_rounds=whole(1, MOST_ROUNDS),
-    )
-
-
-def _broken(value: Any, name: str) -> dict[str, Any]:
-    found = read_object(
-        value,
-        name,
-        radius=radius,
-        kind=choice(WRONG_ARM, STALL),
-        mazes=several(visit, 1, MOST_MAZES),
-        observations=optional(several(several(number, 1, MOST_NUMBERS), 1, MOST_OBSERVATIONS)),
-    )
+def _is_undisturbed_or_not(found: dict[str, Any], name: str) -> None:
     undisturbed = found["observations"] is None
     demand(undisturbed == (found["radius"] == 0), f"{name} has no observations, or needs none")
     demand(undisturbed or found["kind"] == WRONG_ARM, f"{name} should end with the wrong arm")
-    return found
 
 
-def _table(value: Any, name: str) -> dict[str, Any]:
-    return read_object(
-        value,
-        name,
-        table=several(choice(-1, 1), 2, MOST_TABLE),
-        certified=optional(_certified),
-        broken=optional(_broken),
-    )
+_certified = record(
+    radius=radius,
+    history=whole(0, MOST_HISTORY),
+    reach=whole(0, MOST_HISTORY),
+    num_rounds=whole(1, MOST_ROUNDS),
+)
+_broken = record(
+    _is_undisturbed_or_not,
+    radius=radius,
+    kind=choice(WRONG_ARM, STALL),
+    mazes=several(visit, 1, MOST_MAZES),
+    observations=optional(several(several(number, 1, MOST_NUMBERS), 1, MOST_OBSERVATIONS)),
+)
+_radius = record(
+    kind=choice(KIND),
+    format=choice(FORMAT),
+    agent=agent,
+    environment=environment,
+    program=PORTABLE,
+    walk=choice(*WALKS),
+    tables=several(
+        record(table=table, certified=optional(_certified), broken=optional(_broken)),
+        1,
+        2**MOST_TABLE,
+    ),
+)
 
 
 def read_maze_radius(found: Any) -> dict[str, Any]:
     """A file of this kind, whole: every table, in order."""
-    read = read_object(
-        found,
-        "radius",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=environment,
-        program=lambda value, name: read_object(value, name, **PORTABLE),
-        walk=choice(*WALKS),
-        tables=several(_table, 1, 2**MOST_TABLE),
-    )
+    read = _radius(found, "radius")
     given = [it["table"] for it in read["tables"]]
     demand(given == list_tables(read["environment"]["table_size"]), "not every table, in order")
     claims = [it[kind] for it in read["tables"] for kind in ("certified", "broken")]
@@ -96,14 +95,8 @@ def read_maze_radius(found: Any) -> dict[str, Any]:
     return read
 
 
-def check_maze_radius(
-    found: Mapping[str, Any], weights: Mapping[str, np.ndarray], shape: Mapping[str, Any]
-) -> Iterator[Statement]:
+def check_maze_radius(found: Mapping[str, Any], program: Program) -> Iterator[Statement]:
     """Statements about all tables."""
-    claimed = found["program"]["precision"]
-    precision = f"binary{8 * weights['output.weight'].itemsize}"
-    yield judge("agent", "program", f"its program runs in {claimed}", claimed == precision)
-    program = Program(weights, shape)
     limits = {}
     for it in found["tables"]:
         name = show_table(it["table"])
@@ -153,7 +146,8 @@ def find_problem(mazes: Mazes, walk: str, claim: Mapping[str, Any]) -> str | Non
         state, logits = mazes.program.step(look, state)
         if not left:
             return _judge_end(mazes, walk, spot, action, logits)
-        if action not in _choose(walk, spot, logits):
+        taken = [int(logits.argmax())] if walk == GREEDY else list_actions(walk, spot)
+        if action not in taken:
             return "the agent does not do so"
         spot = go(spot, action)
     return "it does not end"
@@ -178,15 +172,6 @@ def _look(mazes: Mazes, spot: Spot, numbers: list[float], radius: float) -> Look
         return None
     features = program.encode(seen)
     return features, project(program.shape["cell"], program.layers[0], features)
-
-
-def _choose(walk: str, spot: Spot, logits: np.ndarray) -> list[int]:
-    """The actions that are taken."""
-    if walk == GREEDY:
-        return [int(logits.argmax())]
-    if walk == STRAIGHT:
-        return [UP, DOWN] if at_junction(spot) else [RIGHT]
-    return [RIGHT, UP, LEFT, DOWN]
 
 
 def _judge_end(mazes: Mazes, walk: str, spot: Spot, action: int, logits: np.ndarray) -> str | None:

@@ -15,7 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._maze_fields import GREEDY
-from ._mazes import DOWN, LEFT, RIGHT, UP, Mazes, Spot, TooManyError, at_junction, go
+from ._mazes import (
+    DOWN,
+    LEFT,
+    RIGHT,
+    UP,
+    Mazes,
+    Spot,
+    TooManyError,
+    at_junction,
+    go,
+    list_actions,
+)
 from ._program import Program, add_up, read_decay, rectify
 
 MOST_SETS = 200_000
@@ -197,7 +208,7 @@ class Graph:
         """The actions that are possible."""
         if self.walk == GREEDY:
             return self.possible.get(node, [RIGHT, UP, LEFT, DOWN])
-        return self.sets.mazes.choose(self.walk, node.spot, b"")
+        return list_actions(self.walk, node.spot)
 
     def enclose(self, num_rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the boxes of all nodes, mapped so often."""

@@ -44,6 +44,14 @@ def go(spot: Spot, action: int) -> Spot | None:
     return Spot(spot.entry, spot.length, min(max(step, 0), spot.length - 1))
 
 
+def list_actions(walk: str, spot: Spot) -> Sequence[int]:
+    """The actions that are taken by a walk that does not depend on the agent."""
+    if walk == STRAIGHT:
+        return [UP, DOWN] if at_junction(spot) else [RIGHT]
+    assert walk == ANY
+    return [RIGHT, UP, LEFT, DOWN]
+
+
 class Mazes:
     """An agent's program, with one table, in mazes of some lengths."""
 
@@ -99,10 +107,7 @@ class Mazes:
         """The actions that are taken."""
         if walk == GREEDY:
             return [int(self.decode(spot, memory).argmax())]
-        if walk == STRAIGHT:
-            return [UP, DOWN] if at_junction(spot) else [RIGHT]
-        assert walk == ANY
-        return [RIGHT, UP, LEFT, DOWN]
+        return list_actions(walk, spot)
 
     def fails(self, walk: str, spot: Spot, memory: bytes) -> bool:
         """Whether the wrong arm is taken, or is as good as the right one."""

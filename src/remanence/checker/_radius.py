@@ -7,25 +7,12 @@ at every length from 2 on.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._certificates import LARGEST_SIZE, MOST_LAYERS, agent, environment, two_cues
-from ._check import LARGEST_FILE, check_arithmetic, judge_agent
-from ._fields import (
-    Reader,
-    choice,
-    demand,
-    number,
-    optional,
-    parse_json,
-    read_bytes,
-    read_object,
-    several,
-    whole,
-)
+from ._certificates import LARGEST_SIZE, MOST_LAYERS, agent, cue, environment, flag, two_cues
+from ._fields import choice, demand, number, optional, record, several, whole
 from ._kernel import (
     DOWN,
     RIGHT,
@@ -40,13 +27,11 @@ from ._kernel import (
     measure,
     span,
 )
-from ._maze_check import count_inputs
-from ._maze_radius import KIND as MAZES
-from ._maze_radius import check_maze_radius, radius, read_maze_radius
+from ._maze_radius import radius
 from ._program import Program, project
-from ._statements import NOT_REPRODUCED, VERIFIED, Report, Statement
+from ._statements import NOT_REPRODUCED, VERIFIED, Statement
 from ._statements import judge as judge_statement
-from ._weights import find_discrete, read_agent, take_policy
+from ._weights import find_discrete
 
 KIND, FORMAT = "remanence radius", 1
 MOST_STEPS, MOST_OBSERVATIONS, MOST_WORK = 5_000, 10_000, 10**10
@@ -55,97 +40,45 @@ TINY = 1e-30  # what a comparison of programs may take for 0
 LARGEST_STATE = LARGEST_SIZE * MOST_LAYERS
 
 
-def vector(value: Any, name: str) -> list[float]:
-    """Some numbers."""
-    return several(number, 1, LARGEST_STATE)(value, name)
+vector = several(number, 1, LARGEST_STATE)
+# The way into a set, and round.
+lasso = record(
+    cue=cue,
+    steps=whole(0, MOST_STEPS),
+    round=whole(1, MOST_STEPS),
+    centre=vector,
+    radius=several(radius, 1, LARGEST_STATE),
+    basis=optional(several(vector, 1, LARGEST_STATE)),
+)
+certified = record(radius=radius, cues=two_cues(lasso))
+broken = record(
+    radius=radius,
+    cue=cue,
+    at_junction=flag,
+    observations=several(several(number, 1, 6), 1, MOST_OBSERVATIONS),
+)
+_radius = record(
+    kind=choice(KIND),
+    format=choice(FORMAT),
+    agent=agent,
+    environment=environment,
+    certified=optional(certified),
+    broken=optional(broken),
+)
 
 
-def lasso(value: Any, name: str) -> dict[str, Any]:
-    """The way into a set, and round."""
-    return read_object(
-        value,
-        name,
-        cue=choice(-1, 1),
-        steps=whole(0, MOST_STEPS),
-        round=whole(1, MOST_STEPS),
-        centre=vector,
-        radius=several(radius, 1, LARGEST_STATE),
-        basis=optional(several(vector, 1, LARGEST_STATE)),
-    )
-
-
-def certified(value: Any, name: str) -> dict[str, Any]:
-    """A radius with its evidence."""
-    return read_object(value, name, radius=radius, cues=two_cues(lasso))
-
-
-def broken(value: Any, name: str) -> dict[str, Any]:
-    """A radius with observations that break the agent."""
-    row: Reader = several(number, 1, 6)
-    return read_object(
-        value,
-        name,
-        radius=radius,
-        cue=choice(-1, 1),
-        at_junction=choice(True, False),
-        observations=several(row, 1, MOST_OBSERVATIONS),
-    )
-
-
-def is_radius(path: str | Path) -> bool:
-    """Whether a file says that it is about radii."""
-    found = parse_json(read_bytes(path, LARGEST_FILE), str(path))
-    return isinstance(found, dict) and found.get("kind") in (KIND, MAZES)
-
-
-def check_radius(path: str | Path, agent_path: str | Path) -> Report:
-    """Check every statement; raises `CertificateError` for what cannot be read."""
-    found = _read(parse_json(read_bytes(path, LARGEST_FILE), str(path)))
-    arrays, architecture = read_agent(agent_path)
-    check_arithmetic()
-    with np.errstate(all="ignore"):
-        statements = tuple(_check(found, arrays, architecture))
-    return Report(
-        format=found["format"],
-        environment=found["environment"],
-        architecture=found["agent"]["architecture"],
-        program=None,
-        statements=statements,
-        kind="radius",
-    )
-
-
-def _read(given: Any) -> dict[str, Any]:
-    if isinstance(given, dict) and given.get("kind") == MAZES:
-        return read_maze_radius(given)
-    found = read_object(
-        given,
-        "radius",
-        kind=choice(KIND),
-        format=choice(FORMAT),
-        agent=agent,
-        environment=environment,
-        certified=optional(certified),
-        broken=optional(broken),
-    )
+def read_radius(given: Any) -> dict[str, Any]:
+    """A file of this kind, whole."""
+    found = _radius(given, "radius")
     claims = found["certified"], found["broken"]
     demand(any(claim is not None for claim in claims), "this file claims nothing")
     return found
 
 
-def _check(
-    found: Mapping[str, Any], arrays: Mapping[str, np.ndarray], architecture: Mapping[str, Any]
+def check_radius(
+    found: Mapping[str, Any], weights: Mapping[str, np.ndarray], shape: Mapping[str, Any]
 ) -> Iterator[Statement]:
-    identity = tuple(judge_agent(found["agent"], arrays, architecture))
-    yield from identity
-    if any(statement.status != VERIFIED for statement in identity):
-        return
-    if found["kind"] == MAZES:
-        shape = {**architecture, "inputs": count_inputs(found["environment"])}
-        yield from check_maze_radius(found, take_policy(arrays, shape), shape)
-        return
-    shape = {**architecture, "previous_action": found["environment"]["previous_action"]}
-    weights = take_policy(arrays, shape)
+    """Statements about what breaks the agent, and what it survives."""
     limit = np.inf
     if found["broken"] is not None:
         statement = _check_broken(found["broken"], Program(weights, shape))

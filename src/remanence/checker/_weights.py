@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._certificates import architecture
-from ._fields import choice, demand, parse_json, read_bytes, read_object, several, whole
+from ._fields import choice, demand, parse_json, read_bytes, record, several, whole
 
 LARGEST_FILE, LARGEST_HEADER = 512 * 2**20, 2**20  # bytes
 MOST_NUMBERS = 10**8
@@ -42,13 +42,12 @@ def _count_bytes(entry: Any) -> int:
 
 
 def _read_array(data: memoryview, entry: Any, name: str) -> np.ndarray:
-    found = read_object(
-        entry,
-        f"array {name!r}",
+    read = record(
         dtype=choice("F32", "F64"),
         shape=several(whole(0, MOST_NUMBERS), 0, 8),
         data_offsets=several(whole(0, len(data)), 2, 2),
     )
+    found = read(entry, f"array {name!r}")
     dtype = np.dtype("<f4" if found["dtype"] == "F32" else "<f8")
     first, last = found["data_offsets"]
     count = math.prod(found["shape"])
@@ -86,11 +85,9 @@ def take_policy(
 
 def _list_shapes(shape: Mapping[str, Any]) -> Sequence[tuple[str, list[int]]]:
     """Name and shape of each of a policy's arrays."""
-    width = shape["state_size"]
     inputs = shape["inputs"] if "inputs" in shape else 6 if shape["previous_action"] else 2
-    width = (
-        width // 2 if shape["cell"] == "lstm" else width
-    )  # its state is two numbers of each unit
+    # An LSTM's state is two numbers of each unit.
+    width = shape["state_size"] // (2 if shape["cell"] == "lstm" else 1)
     found, size = [], inputs
     for place, layer in enumerate(shape["encoder"]):
         found += [(f"encoder.{place}.weight", [layer, size]), (f"encoder.{place}.bias", [layer])]
