@@ -177,6 +177,42 @@ def test_gradient_is_the_surrogates(surrogate: str, width: float):
         np.testing.assert_allclose(computed[name], expected[name], rtol=1e-12, atol=1e-13)
 
 
+def test_a_narrowed_cell_differs_in_its_gradient_alone():
+    """A width of 2 times 0.25 is a width of 0.5, and the scale itself has no gradient."""
+    wide, narrow = (
+        reference.randomise(BMRU(3, 4, key=jax.random.key(0), surrogate_width=width), 0)
+        for width in (2.0, 0.5)
+    )
+    narrowed = wide.narrow(jnp.float32(0.25))
+    inputs, first, state = reference.draw_episodes(wide, 0, num_steps=7)
+    cotangent = jax.random.normal(jax.random.key(1), (7, 4))
+    np.testing.assert_array_equal(
+        jitted_run(narrowed, inputs, first, state), jitted_run(wide, inputs, first, state)
+    )
+    computed, expected, unlike = (
+        differentiate((cell, inputs, state), first, cotangent, "loop")[0]
+        for cell in (narrowed, narrow, wide)
+    )
+    assert computed.scale == 0
+    for ours, theirs in zip(
+        computed.inputs.__dict__.values(), expected.inputs.__dict__.values(), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(computed.inputs.bias, unlike.inputs.bias)
+    assert jax.tree.structure(computed.narrow(None)) == jax.tree.structure(unlike)
+
+
+@pytest.mark.parametrize("margin", [0.1, 1.0])
+def test_hesitation_is_how_far_inputs_are_within_the_margin(margin: float):
+    cell = reference.randomise(BMRU(3, 40, key=jax.random.key(0)), 0)
+    weights, input = name_weights(cell), np.array([0.3, -1.0, 0.5], np.float32)
+    n, beta = (weights[f"W_{it}"] @ input + weights[f"b_{it}"] for it in ("n", "beta"))
+    shares = [max(0, 1 - abs(abs(a) - abs(b)) / margin) for a, b in zip(n, beta, strict=True)]
+    assert 0 < np.mean(np.array(shares) > 0) < 1
+    computed = cell.measure_hesitation(jnp.asarray(input), cell.initial_state(), margin)
+    np.testing.assert_allclose(computed, np.mean(shares), rtol=1e-5)
+
+
 @pytest.mark.parametrize("n", [0.9, -0.9, 0.2])
 def test_gradient_of_one_step_written_out(n: float):
     """α = 1.5, β = 0.4, h = -0.3: with a closed gate only z varies, with an open one S too."""

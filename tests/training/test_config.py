@@ -56,6 +56,9 @@ def test_any_number_can_be_changed():
         ({"discount": 1.1}, "discount = 1.1"),
         ({"clip_range": -0.1}, "clip_range = -0.1"),
         ({"state_passing": 1.5}, "state_passing = 1.5 .* it cannot exceed 1"),
+        ({"surrogate_narrowing": 0.5}, "surrogate_narrowing = 0.5 .* use 1 .not at all. or more"),
+        ({"surrogate_narrowing": float("inf")}, "surrogate_narrowing = inf"),
+        ({"hold_margin": -1.0}, "hold_margin = -1.0 .* use a number of 0 or more"),
         ({"initialization": "zeros"}, "initialization = 'zeros' .* use one of xavier, orthogonal"),
     ],
 )
@@ -67,9 +70,10 @@ def test_impossible_numbers_are_refused(changes, message):
 def test_what_earlier_versions_did_not_have_is_told_where_it_is_another():
     """So that a run of theirs can be resumed, and a study of theirs goes on with its agents."""
     usual = PPOConfig().to_json()
-    assert {"time_limit_ends", "initialization", "state_passing"}.isdisjoint(usual)
     assert usual["normalize_advantages"] is True
     changes = {"time_limit_ends": True, "initialization": "pytorch", "state_passing": 0.5}
+    changes |= {"surrogate_narrowing": 4.0, "hold_margin": 0.1, "hold_coefficient": 1.0}
+    assert changes.keys().isdisjoint(usual)
     assert change_config(PPOConfig(), changes).to_json() == {**usual, **changes}
 
 

@@ -37,6 +37,15 @@ def test_how_long_it_lasts_does_not_matter():
     assert identify(make_learner(num_iterations=3)) == identify(make_learner())
 
 
+def test_how_long_it_lasts_matters_where_widths_shrink_until_the_end():
+    network = Architecture(cell="bmru")
+    ours, theirs = (
+        make_learner(network=network, surrogate_narrowing=2.0, num_iterations=number)
+        for number in (3, 4)
+    )
+    assert identify(ours) != identify(theirs)
+
+
 VARIANTS = {
     "another environment": make_learner(Scaled()),
     "another option of the environment": make_learner(Scaled(scale=2)),

@@ -11,7 +11,7 @@ import pytest
 
 from remanence import cells, envs, networks
 from remanence.networks import Architecture, make_architecture
-from remanence.training import PPOConfig
+from remanence.training import PPOConfig, change_config
 from remanence.training._engines import CoresEngine
 from remanence.training._histories import BLOCK_SIZE
 from remanence.training._learner import Learner
@@ -183,8 +183,8 @@ def grow(experience, config=CONFIG):
 
 
 @eqx.filter_jit
-def differentiate_policy(replay, policy, experience, members):
-    return replay.differentiate_policy(policy, experience, members, CONFIG, KEY)
+def differentiate_policy(replay, policy, experience, members, config=CONFIG):
+    return replay.differentiate_policy(policy, experience, members, config, KEY)
 
 
 @eqx.filter_jit
@@ -212,11 +212,13 @@ def move(network, factor=1.2):
     return jax.tree.map(move_leaf, network)
 
 
-def compare_policies(policy, experience, members):
+def compare_policies(policy, experience, members, config=CONFIG):
     # Logits start out next to equal; these differ enough for some ratios to be clipped.
     policy = eqx.tree_at(lambda it: it.output, policy, move(policy.output, 100))
-    gradient, metrics = differentiate_policy(grow(experience), policy, experience, members)
-    expected, expected_metrics = differentiate_policy(SequenceReplay(), policy, experience, members)
+    (gradient, metrics), (expected, expected_metrics) = (
+        differentiate_policy(replay, policy, experience, members, config)
+        for replay in (grow(experience), SequenceReplay())
+    )
     assert metrics.keys() == expected_metrics.keys()
     for name in metrics:
         np.testing.assert_allclose(metrics[name], expected_metrics[name], rtol=1e-5, atol=1e-6)
@@ -234,6 +236,22 @@ def test_losses_and_gradients_are_those_of_sequences(name):
     pair = draw_networks(ARCHITECTURES[name])
     metrics = compare_policies(pair[0], make_experience(pair), jnp.array([4, 0, 3]))
     assert 0 < metrics["clipped"] < 1
+
+
+@pytest.mark.parametrize("cell", ["bmru", "hybrid"])
+def test_a_margin_of_thresholds_is_the_same_in_both_ways(cell):
+    pair = draw_networks(Architecture(cell=cell, state_size=4, num_layers=2, encoder=(3,), head=()))
+    config = change_config(CONFIG, {"hold_margin": 0.5, "hold_coefficient": 2.0})
+    members, experience = jnp.array([4, 0, 3]), make_experience(pair)
+    metrics = compare_policies(pair[0], experience, members, config)
+    assert 0 < metrics["hesitation"] < 1
+    with_it, without = (
+        differentiate_policy(SequenceReplay(), pair[0], experience, members, its)[0]
+        for its in (config, CONFIG)
+    )
+    # What is added differs by what the cells and what they see do to it, and by nothing else.
+    assert not np.allclose(with_it.encoder[0].weight, without.encoder[0].weight)
+    np.testing.assert_allclose(with_it.output.weight, without.output.weight, rtol=1e-5, atol=1e-7)
 
 
 def test_the_value_loss_is_that_of_sequences(gru_networks):

@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,6 +22,7 @@ from remanence.cells._weights import Gates, Projection
 from remanence.errors import InvalidOptionError, UnknownNameError
 
 Values = Float[Array, "*shape"]
+Width = float | Float[Array, ""]
 
 # Each stands for the derivative of the Heaviside step at u, bounded and 1 at u = 0.
 SURROGATES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
@@ -44,6 +46,8 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
     Backward, H has the derivative `surrogate(u / surrogate_width)` and S twice that; `surrogate`
     is one of `SURROGATES`. α and the bias of β start at `initial_alpha` and `initial_threshold`.
 
+    `scale` multiplies the width while `narrow` says so, and is neither trained nor saved.
+
     >>> from remanence import cells
     >>> cell = cells.BMRU(1, 2, key=jax.random.key(0))
     >>> cell.step(jnp.zeros(1), jnp.array([1.0, -1.0]))
@@ -54,6 +58,7 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
     alpha: Float[Array, " state"]
     surrogate: str = eqx.field(static=True)
     surrogate_width: float = eqx.field(static=True)
+    scale: Float[Array, ""] | None
 
     def __init__(
         self,
@@ -78,41 +83,69 @@ class BMRU(AbstractGatedCell, AbstractLinearCell):
             raise InvalidOptionError("initial_alpha", initial_alpha, "use a finite number")
         self.surrogate = surrogate
         self.surrogate_width = surrogate_width
+        self.scale = None
         inputs = Projection("nβ", input_size, state_size, key=derive_key(key, "input"))
         self.inputs = eqx.tree_at(
             lambda it: it.bias, inputs, inputs.bias.at[1].set(initial_threshold)
         )
         self.alpha = initial_alpha * jnp.ones(state_size)
 
+    @property
+    def thresholded(self) -> bool:
+        return True
+
     def coefficients(self, projected: Gates) -> tuple[State, State]:
         n, threshold = projected[0], jnp.abs(projected[1])
-        z = heaviside(jnp.abs(n) - threshold, self.surrogate, self.surrogate_width)
-        return 1 - z, z * sign(n, self.surrogate, self.surrogate_width) * self.alpha
+        width = self._find_width(n)
+        z = heaviside(jnp.abs(n) - threshold, width, self.surrogate)
+        return 1 - z, z * sign(n, width, self.surrogate) * self.alpha
+
+    def narrow(self, scale: Float[Array, ""] | None) -> "BMRU":
+        return eqx.tree_at(lambda it: it.scale, self, scale, is_leaf=lambda leaf: leaf is None)
+
+    def measure_hesitation(
+        self, input: Float[Array, " input"], state: State, margin: float
+    ) -> Float[Array, ""]:
+        """The mean over units of max(0, 1 - ||n| - β| / margin): 1 where setting hangs by a thread.
+
+        >>> from remanence import cells
+        >>> cell = cells.BMRU(1, 2, key=jax.random.key(0), initial_threshold=0.5)
+        >>> cell.measure_hesitation(jnp.zeros(1), cell.initial_state(), 2.0)  # n = 0, β = 0.5
+        Array(0.75, dtype=float32)
+        """
+        n, threshold = self.project(input)
+        distance = jnp.abs(jnp.abs(n) - jnp.abs(threshold))
+        return jnp.mean(jnp.maximum(0, 1 - distance / margin))
+
+    def _find_width(self, n: Values) -> Width:
+        if self.scale is None:
+            return self.surrogate_width
+        return self.surrogate_width * self.scale.astype(n.dtype)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def heaviside(u: Values, surrogate: str, width: float) -> Values:
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def heaviside(u: Values, width: Width, surrogate: str) -> Values:
     """1 above 0, else 0; its derivative is the surrogate's."""
     return (u > 0).astype(u.dtype)
 
 
 @heaviside.defjvp
 def _heaviside_jvp(
-    surrogate: str, width: float, primals: tuple[Values], tangents: tuple[Values]
+    surrogate: str, primals: tuple[Values, Width], tangents: tuple[Values, Any]
 ) -> tuple[Values, Values]:
-    (u,), (du,) = primals, tangents
-    return heaviside(u, surrogate, width), SURROGATES[surrogate](u / width) * du
+    (u, width), (du, _) = primals, tangents
+    return heaviside(u, width, surrogate), SURROGATES[surrogate](u / width) * du
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def sign(u: Values, surrogate: str, width: float) -> Values:
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def sign(u: Values, width: Width, surrogate: str) -> Values:
     """+1 from 0 upwards, else -1; its derivative is twice the surrogate's."""
     return jnp.where(u >= 0, 1, -1).astype(u.dtype)
 
 
 @sign.defjvp
 def _sign_jvp(
-    surrogate: str, width: float, primals: tuple[Values], tangents: tuple[Values]
+    surrogate: str, primals: tuple[Values, Width], tangents: tuple[Values, Any]
 ) -> tuple[Values, Values]:
-    (u,), (du,) = primals, tangents
-    return sign(u, surrogate, width), 2 * SURROGATES[surrogate](u / width) * du
+    (u, width), (du, _) = primals, tangents
+    return sign(u, width, surrogate), 2 * SURROGATES[surrogate](u / width) * du

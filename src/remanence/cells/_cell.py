@@ -73,12 +73,46 @@ class AbstractCell(eqx.Module):
         return False
 
     @property
+    def thresholded(self) -> bool:
+        """Whether `narrow` and `measure_hesitation` are about something: thresholds of units."""
+        return False
+
+    @property
     def output_size(self) -> int:
         return self.state_size
 
     def read(self, state: State) -> Float[Array, " output"]:
         """What later layers see of a state: a vector (output,), here the state itself."""
         return state
+
+    def narrow(self, scale: Float[Array, ""] | None) -> "AbstractCell":
+        """The same cell with the widths of its surrogate gradients multiplied; None undoes it.
+
+        A cell without any is itself.
+
+        >>> from remanence import cells
+        >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
+        >>> cell.narrow(jnp.float32(0.5)) is cell
+        True
+        """
+        del scale
+        return self
+
+    def measure_hesitation(
+        self, input: Float[Array, " input"], state: State, margin: float
+    ) -> Float[Array, ""]:
+        """How near an input comes to thresholds at which the cell would do something else.
+
+        A cell with thresholds says it by a number from 0 (none is within the margin) to 1; here
+        there are none. `state` is the one (state,) after the input.
+
+        >>> from remanence import cells
+        >>> cell = cells.GRU(1, 2, key=jax.random.key(0))
+        >>> cell.measure_hesitation(jnp.ones(1), cell.initial_state(), 0.1)
+        Array(0., dtype=float32)
+        """
+        del input, margin
+        return jnp.zeros((), state.dtype)
 
     def run(
         self,

@@ -30,6 +30,10 @@ class _AbstractComposition(AbstractCell):
     def linear(self) -> bool:
         return all(cell.linear for cell in self.cells)
 
+    @property
+    def thresholded(self) -> bool:
+        return any(cell.thresholded for cell in self.cells)
+
     def initial_state(self) -> State:
         return jnp.concatenate([cell.initial_state() for cell in self.cells])
 
@@ -37,6 +41,10 @@ class _AbstractComposition(AbstractCell):
         """The states of the cells, each (..., its own size), from the concatenated one."""
         ends = itertools.accumulate(cell.state_size for cell in self.cells)
         return jnp.split(state, list(ends)[:-1], axis=-1)
+
+    def narrow(self, scale: Float[Array, ""] | None) -> AbstractCell:
+        parts = tuple(cell.narrow(scale) for cell in self.cells)
+        return eqx.tree_at(lambda it: it.cells, self, parts)
 
     @abc.abstractmethod
     def run(
@@ -80,6 +88,14 @@ class Stack(_AbstractComposition):
 
     def read(self, state: State) -> Float[Array, " output"]:
         return self.cells[-1].read(self.split(state)[-1])
+
+    def measure_hesitation(
+        self, input: Float[Array, " input"], state: State, margin: float
+    ) -> Float[Array, ""]:
+        parts, inputs = self.split(state), [input]
+        for cell, part in zip(self.cells[:-1], parts[:-1], strict=True):
+            inputs.append(cell.read(part))
+        return _average_hesitation(self.cells, inputs, parts, margin)
 
     def project(self, input: Float[Array, " input"]) -> Any:
         return self.cells[0].project(input)
@@ -139,6 +155,12 @@ class Parallel(_AbstractComposition):
         parts = zip(self.cells, self.split(state), strict=True)
         return jnp.concatenate([cell.read(part) for cell, part in parts])
 
+    def measure_hesitation(
+        self, input: Float[Array, " input"], state: State, margin: float
+    ) -> Float[Array, ""]:
+        inputs = [input] * len(self.cells)
+        return _average_hesitation(self.cells, inputs, self.split(state), margin)
+
     def project(self, input: Float[Array, " input"]) -> tuple[Any, ...]:
         return tuple(cell.project(input) for cell in self.cells)
 
@@ -156,6 +178,18 @@ class Parallel(_AbstractComposition):
         """Each cell over the whole sequence."""
         parts = zip(self.cells, self.split(state), strict=True)
         return jnp.concatenate([cell.run(inputs, first, part, method) for cell, part in parts], -1)
+
+
+def _average_hesitation(
+    cells: Sequence[AbstractCell],
+    inputs: Sequence[Float[Array, " _"]],
+    states: Sequence[Float[Array, " _"]],
+    margin: float,
+) -> Float[Array, ""]:
+    """The mean over the cells that have thresholds, each with what it sees."""
+    given = [each for each in zip(cells, inputs, states, strict=True) if each[0].thresholded]
+    found = [cell.measure_hesitation(input, state, margin) for cell, input, state in given]
+    return sum(found, jnp.zeros((), states[0].dtype)) / max(len(found), 1)
 
 
 def _check_cells(cells: Sequence[AbstractCell]) -> tuple[AbstractCell, ...]:

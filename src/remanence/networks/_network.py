@@ -74,6 +74,17 @@ class Network(eqx.Module):
             hidden = self._drop(jax.nn.relu(features + hidden), noise, "skip")
         return _apply_linear(self.output, self._apply_dense(self.head, hidden, noise, "head"))
 
+    def narrow(self, scale: Float[Array, ""] | None) -> "Network":
+        """The same network with the widths of its cells' surrogate gradients multiplied.
+
+        >>> from remanence import networks
+        >>> architecture = networks.Architecture(cell="bmru", state_size=2, head=[])
+        >>> network = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+        >>> network.narrow(jnp.float32(0.5)).cell.scale, network.narrow(None).cell.scale
+        (Array(0.5, dtype=float32), None)
+        """
+        return eqx.tree_at(lambda it: it.cell, self, self.cell.narrow(scale))
+
     def step(self, observation: Observation, state: State) -> tuple[Output, State]:
         """One step of acting: the output (output,) and the state (state,) after an observation.
 

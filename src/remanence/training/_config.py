@@ -15,7 +15,14 @@ MOST_STEPS = 2**31 - 1
 MOST_EPOCHS = 10_000
 # What earlier versions did not have is told only where it is not what they did: the description of
 # a training is the same in all versions.
-_NEWER = ("time_limit_ends", "initialization", "state_passing")
+_NEWER = (
+    "time_limit_ends",
+    "initialization",
+    "state_passing",
+    "surrogate_narrowing",
+    "hold_margin",
+    "hold_coefficient",
+)
 
 
 def _check_kind(option: str, value: Any, default: Any) -> None:
@@ -48,7 +55,11 @@ class PPOConfig:
     Not in the paper: `state_passing` is the share of training episodes that begin with the state in
     which the one before ended, and not with the initial one, so that agents also learn from what
     memories are like after many episodes (Buitrago Ruiz and Gu 2025). Acting otherwise than in
-    training always begins with the initial state.
+    training always begins with the initial state. Of cells with thresholds, BMRU and hybrid:
+    `surrogate_narrowing` is the factor by which the width of surrogate gradients shrinks from the
+    first iteration to the last, geometrically, and 1 leaves it as it is; with a `hold_margin` m
+    above 0, `hold_coefficient` times the mean of max(0, 1 - ||n| - β| / m) over steps and units is
+    added to the policy's loss, so that units are clearly set, or clearly hold what they have.
 
     >>> from remanence import training
     >>> training.PPOConfig(num_envs=10, num_iterations=20).num_steps
@@ -79,6 +90,9 @@ class PPOConfig:
     time_limit_ends: bool = False
     initialization: str = "xavier"
     state_passing: float = 0.0
+    surrogate_narrowing: float = 1.0
+    hold_margin: float = 0.0
+    hold_coefficient: float = 0.1
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -108,6 +122,12 @@ class PPOConfig:
         for option in ("advantage_decay", "discount", "state_passing"):
             if getattr(self, option) > 1:
                 raise InvalidOptionError(option, getattr(self, option), "it cannot exceed 1")
+        if self.surrogate_narrowing < 1:
+            raise InvalidOptionError(
+                "surrogate_narrowing",
+                self.surrogate_narrowing,
+                "it is the factor by which the width shrinks; use 1 (not at all) or more",
+            )
 
     def to_json(self) -> dict[str, Any]:
         """The numbers by name, as the description of a run has them.

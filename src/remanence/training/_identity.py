@@ -88,5 +88,6 @@ def _freeze_fields(value: Any) -> Hashable:
 
 
 def _leave_out_duration(config: PPOConfig) -> PPOConfig:
-    """How many iterations there are is the host's affair alone."""
-    return dataclasses.replace(config, num_iterations=1)
+    """How many iterations there are is the host's affair alone, unless widths shrink over them."""
+    narrows = config.surrogate_narrowing > 1
+    return config if narrows else dataclasses.replace(config, num_iterations=1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from remanence._keys import derive_key, derive_keys
 from remanence._typing import Key
 from remanence.cells import AbstractCell
 from remanence.envs import AbstractEnvironment
+from remanence.errors import InvalidOptionError
 from remanence.networks import Architecture, Network, make_networks
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
@@ -50,6 +52,12 @@ class Learner:
 
     def __post_init__(self):
         _ = self.sizes  # now, while nothing is traced: some environments compute with JAX here
+        usual = PPOConfig()
+        for option in ("surrogate_narrowing", "hold_margin"):
+            value = getattr(self.config, option)
+            if value != getattr(usual, option) and not self.cell.thresholded:
+                remedy = "it is for cells with thresholds, such as bmru and hybrid, and the cell is"
+                raise InvalidOptionError(option, value, f"{remedy} {self.architecture.cell}")
 
     @functools.cached_property
     def sizes(self) -> tuple[int, int]:
@@ -164,6 +172,13 @@ class Learner:
         progress = iteration.astype(jnp.float32) / self.config.anneal_iterations
         return 0.5 * (1 + jnp.cos(jnp.pi * jnp.clip(progress, 0, 1)))
 
+    def _find_width_scale(self, iteration: Int[Array, ""]) -> Float[Array, ""] | None:
+        """What surrogates' widths are multiplied by: from 1 in the first iteration to the last."""
+        if self.config.surrogate_narrowing == 1:
+            return None
+        progress = iteration.astype(jnp.float32) / max(self.config.num_iterations - 1, 1)
+        return jnp.exp(-math.log(self.config.surrogate_narrowing) * progress)
+
     def _descend(
         self, weights: Any, optimizer: optax.OptState, gradient: Any, rate: Float[Array, ""]
     ) -> tuple[Any, optax.OptState]:
@@ -184,13 +199,16 @@ class Learner:
         policy, _ = self.assemble(state.policy, state.value)
         weights, fixed = eqx.partition(policy, eqx.is_inexact_array)
         rate = self.config.policy_learning_rate * self._anneal(state.iteration)
+        scale = self._find_width_scale(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Metrics]:
             (weights, optimizer), (members, dropout_key) = carry, now
+            policy = eqx.combine(weights, fixed).narrow(scale)
             gradient, metrics = replay.differentiate_policy(
-                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
+                policy, experience, members, self.config, dropout_key
             )
-            return self._descend(weights, optimizer, gradient, rate), metrics
+            # The gradient is a network as well, without the scale again that is not trained.
+            return self._descend(weights, optimizer, gradient.narrow(None), rate), metrics
 
         def run_epoch(carry: Any) -> Any:
             epoch, learned, _ = carry
@@ -204,7 +222,9 @@ class Learner:
             epoch, _, metrics = carry
             return (epoch < self.config.policy_epochs) & (metrics["kl"] <= self.config.max_kl)
 
-        blank = dict.fromkeys(("policy_loss", "entropy", "kl", "clipped"), jnp.float32(0))
+        names = ["policy_loss", "entropy", "kl", "clipped"]
+        names += ["hesitation"] if self.config.hold_margin else []
+        blank = dict.fromkeys(names, jnp.float32(0))
         start = (jnp.zeros((), jnp.int32), (weights, state.policy_optimizer), blank)
         epochs, (weights, optimizer), metrics = jax.lax.while_loop(goes_on, run_epoch, start)
         metrics |= {"policy_epochs": epochs.astype(jnp.float32)}
@@ -219,13 +239,15 @@ class Learner:
         _, value = self.assemble(state.policy, state.value)
         weights, fixed = eqx.partition(value, eqx.is_inexact_array)
         rate = self.config.value_learning_rate * self._anneal(state.iteration)
+        scale = self._find_width_scale(state.iteration)
 
         def improve(carry: Any, now: tuple[Any, Key]) -> tuple[Any, Float[Array, ""]]:
             (weights, optimizer), (members, dropout_key) = carry, now
+            value = eqx.combine(weights, fixed).narrow(scale)
             gradient, loss = replay.differentiate_value(
-                eqx.combine(weights, fixed), experience, members, self.config, dropout_key
+                value, experience, members, self.config, dropout_key
             )
-            return self._descend(weights, optimizer, gradient, rate), loss
+            return self._descend(weights, optimizer, gradient.narrow(None), rate), loss
 
         epoch_keys = jax.random.split(derive_key(key, "minibatches"), self.config.value_epochs)
         minibatches = jnp.concatenate(jax.vmap(self._draw_minibatches)(epoch_keys))

@@ -32,6 +32,16 @@ def policy_loss(
     return -surrogate - config.entropy_coefficient * entropy, metrics
 
 
+def add_hesitation(
+    loss: Float[Array, ""],
+    metrics: dict[str, Float[Array, ""]],
+    hesitation: Float[Array, ""],
+    config: PPOConfig,
+) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
+    """The policy's loss with what it costs that inputs come near to thresholds of its units."""
+    return loss + config.hold_coefficient * hesitation, metrics | {"hesitation": hesitation}
+
+
 def normalize(
     advantage: Float[Array, "steps members"], config: PPOConfig
 ) -> Float[Array, "steps members"]:

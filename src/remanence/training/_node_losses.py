@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from remanence.training._config import PPOConfig
-from remanence.training._losses import normalize
+from remanence.training._losses import add_hesitation, normalize
 
 PerAction = Float[Array, "actions nodes"]
 PerNode = Float[Array, " nodes"]
@@ -78,6 +78,16 @@ def sum_policy_loss(
         "clipped": jnp.sum(jnp.where(jnp.abs(ratio - 1) > config.clip_range, share, 0)),
     }
     return -surrogate - config.entropy_coefficient * entropy, metrics
+
+
+def sum_hesitant_policy_loss(
+    outputs: tuple[PerAction, PerNode], statistics: PolicyStatistics, config: PPOConfig
+) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
+    """The same with what the policy's cell says of its thresholds at each node."""
+    logits, hesitation = outputs
+    loss, metrics = sum_policy_loss(logits, statistics, config)
+    share = jnp.sum(statistics.share, axis=0)
+    return add_hesitation(loss, metrics, jnp.sum(share * hesitation), config)
 
 
 def describe_value(

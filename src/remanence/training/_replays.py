@@ -4,6 +4,7 @@ Both give the same numbers but for rounding.
 """
 
 import abc
+import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,13 +13,15 @@ from jaxtyping import Array, Float, Int
 
 from remanence._typing import Key
 from remanence._words import Seeds, seeds_from
+from remanence.cells import over_axes
 from remanence.networks import Network
 from remanence.training._config import PPOConfig
 from remanence.training._histories import HistoryTree, Visits, prune_tree
-from remanence.training._losses import policy_loss, value_loss
+from remanence.training._losses import add_hesitation, policy_loss, value_loss
 from remanence.training._node_losses import (
     describe_policy,
     describe_value,
+    sum_hesitant_policy_loss,
     sum_policy_loss,
     sum_value_loss,
 )
@@ -26,6 +29,8 @@ from remanence.training._rollout import Rollout
 from remanence.training._sweep import differentiate
 
 Members = Int[Array, " members"]
+Features = Float[Array, " features"]
+State = Float[Array, " state"]
 Metrics = dict[str, Float[Array, ""]]
 
 
@@ -65,11 +70,11 @@ class SequenceReplay(AbstractReplay):
         state: Float[Array, "envs state"],
         members: Members,
         key: Key,
-    ) -> Float[Array, "time members output"]:
-        """A network's outputs along the sequences of a minibatch, with dropout if it has any."""
+    ) -> tuple[Float[Array, "time members output"], Float[Array, "time members state"]]:
+        """A network's outputs and states along the sequences of a minibatch, with its dropout."""
         noise = _draw_noise(network, rollout, members, key)
         observation, first = rollout.observation[:, members], rollout.first[:, members]
-        return network.run(observation, first, state[members], noise=noise)[0]
+        return network.run(observation, first, state[members], noise=noise)
 
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
@@ -77,9 +82,14 @@ class SequenceReplay(AbstractReplay):
         rollout = experience.rollout
 
         def loss(policy: Network) -> tuple[Float[Array, ""], Metrics]:
-            logits = self.run(policy, rollout, experience.policy_state, members, key)
+            logits, states = self.run(policy, rollout, experience.policy_state, members, key)
             advantage = experience.advantage[:, members]
-            return policy_loss(logits, rollout.select(members), advantage, config)
+            found = policy_loss(logits, rollout.select(members), advantage, config)
+            if not config.hold_margin:
+                return found
+            features = over_axes(policy.encode, 2)(rollout.observation[:, members])
+            measure = functools.partial(_measure_hesitation, policy, config)
+            return add_hesitation(*found, jnp.mean(over_axes(measure, 2)(features, states)), config)
 
         return eqx.filter_grad(loss, has_aux=True)(policy)
 
@@ -87,7 +97,7 @@ class SequenceReplay(AbstractReplay):
         self, value: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
     ) -> tuple[Any, Float[Array, ""]]:
         def loss(value: Network) -> Float[Array, ""]:
-            values = self.run(value, experience.rollout, experience.value_state, members, key)
+            values, _ = self.run(value, experience.rollout, experience.value_state, members, key)
             return value_loss(values[..., 0], experience.target[:, members], config)
 
         loss_now, gradient = eqx.filter_value_and_grad(loss)(value)
@@ -112,12 +122,14 @@ class TreeReplay(AbstractReplay):
             self.log_probability[:, old_of_new],
             config,
         )
+        sum_loss = sum_hesitant_policy_loss if config.hold_margin else sum_policy_loss
         gradient, (_, metrics) = differentiate(
             policy,
             tree,
             experience.policy_state,
-            lambda logits, statistics: sum_policy_loss(logits, statistics, config),
+            lambda outputs, statistics: sum_loss(outputs, statistics, config),
             statistics,
+            functools.partial(_read_policy, config),
         )
         return gradient, metrics
 
@@ -143,6 +155,20 @@ class TreeReplay(AbstractReplay):
         visited = jnp.any(self.visits.visited[members], axis=0)
         tree, new_of_old, old_of_new = prune_tree(self.tree, visited)
         return tree, new_of_old[self.visits.node[members]], old_of_new
+
+
+def _read_policy(config: PPOConfig, policy: Network, features: Features, state: State) -> Any:
+    """The logits, and beside them what its cell says of thresholds if a margin is wanted."""
+    logits = policy.decode(features, state)
+    if not config.hold_margin:
+        return logits
+    return logits, _measure_hesitation(policy, config, features, state)
+
+
+def _measure_hesitation(
+    policy: Network, config: PPOConfig, features: Features, state: State
+) -> Float[Array, ""]:
+    return policy.cell.measure_hesitation(features, state, config.hold_margin)
 
 
 def _draw_noise(network: Network, rollout: Rollout, members: Members, key: Key) -> Seeds | None:

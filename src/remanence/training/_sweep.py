@@ -4,6 +4,7 @@ Layer by layer, and of each layer only the recurrence chunk by chunk, in the ord
 back; all else works on blocks of nodes.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +32,9 @@ LARGEST_JACOBIAN = 16
 
 PullBack = Callable[[Any, Float[Array, "state width"]], Float[Array, "state width"]]
 # A sum over nodes to be differentiated, and further sums beside it, from outputs and data.
-NodeLoss = Callable[[Float[Array, "output block"], Any], tuple[Float[Array, ""], Any]]
+NodeLoss = Callable[[Any, Any], tuple[Float[Array, ""], Any]]
+# What a loss needs of a network at one node, from what its cell saw and the state it is in.
+ReadOut = Callable[[Network, Float[Array, " features"], Float[Array, " state"]], Any]
 
 
 def differentiate(
@@ -40,10 +43,11 @@ def differentiate(
     carried: Float[Array, "envs all_states"],
     loss: NodeLoss,
     data: Any,
+    read_out: ReadOut = Network.decode,
 ) -> tuple[Any, tuple[Float[Array, ""], Any]]:
     """The gradient of a sum over nodes with respect to the network, and the sums themselves.
 
-    `data` has nodes last, as have the outputs that `loss` gets.
+    `data` has nodes last, as has what `loss` gets of them by `read_out`.
     """
     weights, fixed = eqx.partition(network, eqx.is_inexact_array)
     tables, prepared = _run_layers(network, tree, carried)
@@ -51,7 +55,8 @@ def differentiate(
     def decode(weights: Any, observation: Array, states: list[Array], data: Any) -> Any:
         network = eqx.combine(weights, fixed)
         features = vmap_nodes(network.encode)(observation)
-        return loss(vmap_nodes(network.decode)(features, jnp.concatenate(states)), data)
+        read = vmap_nodes(functools.partial(read_out, network))
+        return loss(read(features, jnp.concatenate(states)), data)
 
     def read(block: BlockNumber) -> Any:
         states = [read_rows(table, tree, block) for table in tables]
