@@ -2,29 +2,38 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 
-from remanence.certificates import BUDGET, Certificate, explain, headline
+from remanence.certificates import BUDGET
 from remanence.certificates.mazes import BUDGET as MAZES_BUDGET
 from remanence.certificates.mazes import can_certify_mazes
 from remanence.cli._agents import open_agents
+from remanence.cli._certified import (
+    MOST_TOLD,
+    tabulate_certificates,
+    tabulate_limits,
+    tabulate_mazes,
+    tabulate_radii,
+    tell_certificate,
+    tell_mazes,
+)
 from remanence.cli._command import OPTIONAL, Command
-from remanence.cli._limits import tell_limits
-from remanence.cli._maze_tables import tabulate_mazes, tell_mazes
 from remanence.cli._options import parse_numbers
 from remanence.cli._progress import show_count
-from remanence.cli._radii import tell_radii
 from remanence.errors import InvalidOptionError
-from remanence.study import AgentGroup, certify_agents, certify_maze_agents
+from remanence.study import (
+    AgentGroup,
+    certify_agents,
+    certify_maze_agents,
+    find_agent_limits,
+    find_agent_radii,
+)
 from remanence.training import keep_compiled_programs
-
-MOST_TOLD = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,36 +83,22 @@ class Certify(Command):
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
-        self._refuse_what_is_not_used()
-        if self.sampled:
-            tell_limits(group, console, self.json)
-            return
         in_a_row = can_certify_mazes(group.env[0])
-        if self.lengths is not None and not in_a_row:
-            remedy = "leave it out: on the T-maze a certificate speaks of every length"
-            raise InvalidOptionError("lengths", self.lengths, remedy)
-        if self.walk is not None and not (self.radius and in_a_row):
-            remedy = "leave it out: it is for radii of agents in rows of mazes"
-            raise InvalidOptionError("walk", self.walk, remedy)
-        if self.radius:
-            tell_radii(group, console, self.json, walk=self.walk, lengths=self._read_lengths())
-            return
-        certificates = self._certify_mazes(group) if in_a_row else self._certify(group)
-        folder = "maze-certificates" if in_a_row else "certificates"
-        out = self.out or group.records.path / folder
-        if self.json:
-            made = {str(seed): certificate.to_json() for seed, certificate in certificates.items()}
-            print(json.dumps({"out": str(out), "certificates": made}, allow_nan=False))
-            return
-        tell, tabulate = (tell_mazes, tabulate_mazes) if in_a_row else (_tell, _tabulate)
-        if len(certificates) <= MOST_TOLD:
-            for seed, certificate in certificates.items():
-                tell(console, seed, certificate)
+        self._refuse_what_is_not_used(in_a_row)
+        if self.sampled:
+            self._tell_limits(console, group)
+        elif self.radius:
+            self._tell_radii(console, group)
+        elif in_a_row:
+            made = self._certify_mazes(group)
+            out = self.out or group.records.path / "maze-certificates"
+            self._tell_certificates(console, made, out, tell_mazes, tabulate_mazes)
         else:
-            tabulate(console, certificates)
-        console.print(f"Written to {out}.", highlight=False)
+            made = self._certify(group)
+            out = self.out or group.records.path / "certificates"
+            self._tell_certificates(console, made, out, tell_certificate, tabulate_certificates)
 
-    def _refuse_what_is_not_used(self) -> None:
+    def _refuse_what_is_not_used(self, in_a_row: bool) -> None:
         """Whoever gives an option expects it to count."""
         idle = {
             "--sampled": ("budget", "lengths", "out", "walk", "radius") if self.sampled else (),
@@ -114,6 +109,12 @@ class Certify(Command):
                 if (given := getattr(self, option)) not in (None, False):
                     remedy = f"leave it out: it does not go with {kind}"
                     raise InvalidOptionError(option, given, remedy)
+        if self.lengths is not None and not in_a_row:
+            remedy = "leave it out: on the T-maze a certificate speaks of every length"
+            raise InvalidOptionError("lengths", self.lengths, remedy)
+        if self.walk is not None and not (self.radius and in_a_row):
+            remedy = "leave it out: it is for radii of agents in rows of mazes"
+            raise InvalidOptionError("walk", self.walk, remedy)
 
     def _certify(self, group: AgentGroup) -> dict[int, Any]:
         budget = BUDGET if self.budget is None else self.budget
@@ -127,43 +128,42 @@ class Certify(Command):
                 group, lengths=self._read_lengths(), budget=budget, out=self.out, on_agent=show
             )
 
+    def _tell_certificates(
+        self, console: Console, made: Mapping[int, Any], out: Path, tell: Any, tabulate: Any
+    ) -> None:
+        if self._print_json("certificates", {seed: it.to_json() for seed, it in made.items()}, out):
+            return
+        if len(made) <= MOST_TOLD:
+            for seed, certificate in made.items():
+                tell(console, seed, certificate)
+        else:
+            tabulate(console, made)
+        console.print(f"Written to {out}.", highlight=False)
+
+    def _tell_limits(self, console: Console, group: AgentGroup) -> None:
+        with show_count("finding limits") as show:
+            found = find_agent_limits(group, on_agent=show)
+        out = group.records.path / "sampled_limits.parquet"
+        told = {seed: [it._asdict() for it in limits] for seed, limits in found.items()}
+        if not self._print_json("limits", told, out):
+            tabulate_limits(console, found)
+            console.print(f"Written to {out}.", highlight=False)
+
+    def _tell_radii(self, console: Console, group: AgentGroup) -> None:
+        with show_count("finding radii") as show:
+            found = find_agent_radii(
+                group, walk=self.walk, lengths=self._read_lengths(), on_agent=show
+            )
+        out = group.records.path / "radii"
+        if not self._print_json("radii", {seed: it.to_json() for seed, it in found.items()}, out):
+            tabulate_radii(console, found)
+            console.print(f"Written to {out}; `remanence check` verifies it.", highlight=False)
+
+    def _print_json(self, what: str, told: Mapping[int, Any], out: Path) -> bool:
+        """Print what was found as JSON, if that was asked for; returns whether it was."""
+        if self.json:
+            print(json.dumps({"out": str(out), what: told}, allow_nan=False))
+        return self.json
+
     def _read_lengths(self) -> list[int] | None:
         return None if self.lengths is None else parse_numbers("lengths", self.lengths, 1)
-
-
-def _tell(console: Console, seed: int, certificate: Certificate) -> None:
-    """One agent, in words."""
-    architecture = certificate.agent["architecture"]
-    console.print(f"[bold]seed {seed}[/bold], {architecture['cell']} in a T-maze", highlight=False)
-    console.print(Padding(f"[bold]{headline(certificate)}[/bold]", (0, 2)), highlight=False)
-    for sentence in explain(certificate):
-        console.print(Padding(sentence, (0, 2)), highlight=False)
-    console.print()
-
-
-def _tabulate(console: Console, certificates: dict[int, Certificate]) -> None:
-    """Many agents, a line each."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("seed", justify="right")
-    table.add_column("right arm on")
-    table.add_column("no wasted step on")
-    table.add_column("fails first")
-    table.add_column("any rounding")
-    for seed, certificate in certificates.items():
-        solved, optimal = certificate.compiled.solved, certificate.compiled.optimal
-        failure = solved.failure
-        table.add_row(
-            str(seed),
-            str(solved.lengths or "undecided"),
-            str(optimal.lengths or "undecided"),
-            f"{failure.kind} at {failure.length:,}" if failure else "",
-            "not proved" if certificate.contraction.optimal is None else "proved",
-        )
-    console.print(table)
-    forever = sum(c.compiled.solved.verdict == "every length" for c in certificates.values())
-    undecided = sum(c.compiled.solved.verdict == "undecided" for c in certificates.values())
-    console.print(
-        f"\n{forever} of {len(certificates)} act right at every length there is, "
-        f"{undecided} are undecided.",
-        highlight=False,
-    )

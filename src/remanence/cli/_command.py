@@ -7,12 +7,27 @@ from typing import Annotated
 
 import tyro
 from rich.console import Console
+from rich.table import Table
 
 from remanence._plugins import import_code
 from remanence.cli._options import name_program
 
 # For options that may be left out, where what they say tells what happens then.
 OPTIONAL = tyro.conf.arg(help_behavior_hint="")
+
+
+def open_table(*titles: str) -> Table:
+    """A plain table; columns whose titles begin with ">" are flush right, as numbers are."""
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        name = title.removeprefix(">")
+        table.add_column(name, justify="left" if name == title else "right")
+    return table
+
+
+def tell(console: Console, text: str) -> None:
+    """Print a text as it is, with its lines as long as they are: commands in it can be copied."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from remanence.cli._command import Command
+from remanence.cli._command import Command, open_table
 from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.study import RunEntry, list_entries
@@ -68,10 +68,8 @@ def summarize_run(entry: RunEntry) -> dict[str, Any]:
         "iterations": entry.num_iterations,
         "trained": _measure_training(entry),
         "grows": growth and growth["name"],
-        "returns": _average_returns(entry, "outcomes", growth["name"]) if growth else {},
-        "sampled_returns": (
-            _average_returns(entry, "sampled_outcomes", growth["name"]) if growth else {}
-        ),
+        "returns": _average_returns(entry, "outcomes"),
+        "sampled_returns": _average_returns(entry, "sampled_outcomes"),
         "multistable": _count(entry, "stability", "stability", ("bistable", "multistable")),
         "every_length": _count(entry, "certificates", "solved", ("every length",)),
         "every_row_of_mazes": _count_lasting(entry),
@@ -86,10 +84,11 @@ def _measure_training(entry: RunEntry) -> float | None:
     return float(np.nanmean(last)) if np.isfinite(last).any() else None
 
 
-def _average_returns(entry: RunEntry, table: str, axis: str) -> dict[int, float]:
-    if not entry.records.can_read(table):
+def _average_returns(entry: RunEntry, table: str) -> dict[int, float]:
+    growth = entry.about["growth"]
+    if not growth or not entry.records.can_read(table):
         return {}
-    outcomes = entry.records.read(table)
+    outcomes, axis = entry.records.read(table), growth["name"]
     values = np.unique(outcomes[axis]).tolist()
     return {value: float(outcomes["return"][outcomes[axis] == value].mean()) for value in values}
 
@@ -141,8 +140,7 @@ def _title(fact: str) -> str:
 
 def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
     """A column for each run, since their names are long and the facts are few."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
+    table = open_table("")
     for name in rows:
         # A study's runs are told apart by their own names, which come last.
         table.add_column(name.replace(": ", ":\n"), justify="right", overflow="fold")

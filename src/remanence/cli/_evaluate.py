@@ -10,9 +10,9 @@ import tyro
 from rich.console import Console
 
 from remanence.cli._agents import open_agents
+from remanence.cli._certified import ROUNDING
 from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._evaluation_tables import tabulate_decisions, tabulate_returns
-from remanence.cli._limits import ROUNDING
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from remanence.cli._command import open_table
 from remanence.evaluation import Evaluation
 
 MOST_COLUMNS = 7
@@ -46,13 +47,7 @@ def choose_columns(lengths: np.ndarray) -> list[int]:
 
 
 def _begin_table(evaluation: Evaluation, *titles: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("seed", justify="right")
-    for title in titles:
-        table.add_column(title)
-    for value in _choose_values(evaluation):
-        table.add_column(f"{value:,}", justify="right")
-    return table
+    return open_table(">seed", *titles, *(f">{it:,}" for it in _choose_values(evaluation)))
 
 
 def _choose_values(evaluation: Evaluation) -> list[int]:

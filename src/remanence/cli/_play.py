@@ -14,7 +14,7 @@ from rich.table import Table
 from remanence import envs
 from remanence._keys import derive_key
 from remanence.cli._agents import Environment
-from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._command import OPTIONAL, Command, open_table
 from remanence.cli._options import parse_options
 from remanence.cli._players import (
     Player,
@@ -110,11 +110,10 @@ class Play(Command):
 
     def _play_all(self, console: Console) -> None:
         self._refuse_options_of_trained_agents()
-        names = list(envs.registry) if self.environment is None else [self.environment]
-        for name in names:
+        for name in list(envs.registry) if self.environment is None else [self.environment]:
             env = envs.make(name, **parse_options(self.set))
-            if self.environment is None:
-                env = _shrink(env)
+            if self.environment is None and env[0].growth is not None:
+                env = env[0], env[0].grow(env[1], SMALL)
             played = list(self._play_each(name, env))
             if self.json:
                 for player, episode in played:
@@ -150,11 +149,6 @@ def _change(env: Environment, options: dict[str, Any]) -> Environment:
     return environment, params
 
 
-def _shrink(env: Environment) -> Environment:
-    environment, params = env
-    return environment, params if environment.growth is None else environment.grow(params, SMALL)
-
-
 def show_state(console: Console, environment: envs.AbstractEnvironment, state: Any) -> None:
     """Draw one state as text, with an empty line after it."""
     console.print(envs.draw_text(environment.depict(state)) + "\n", highlight=False, markup=False)
@@ -183,11 +177,7 @@ def describe_outcome(episode: Recording) -> str:
 
 
 def _list_steps(environment: envs.AbstractEnvironment, episode: Recording) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("step", justify="right")
-    table.add_column("sees", justify="left")
-    table.add_column("does")
-    table.add_column("gets", justify="right")
+    table = open_table(">step", "sees", "does", ">gets")
     rows = zip(episode.observations, episode.actions, episode.rewards, strict=True)
     for time, (observation, action, reward) in enumerate(rows):
         seen = " ".join(f"{number:g}".rjust(2) for number in observation)
@@ -200,12 +190,7 @@ def _list_steps(environment: envs.AbstractEnvironment, episode: Recording) -> Ta
 def _list_players(
     environment: envs.AbstractEnvironment, played: list[tuple[Player, Recording]]
 ) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("agent")
-    table.add_column("parameters", justify="right")
-    table.add_column("does")
-    table.add_column("steps", justify="right")
-    table.add_column("return", justify="right")
+    table = open_table("agent", ">parameters", "does", ">steps", ">return")
     for player, episode in played:
         table.add_row(
             player.name,

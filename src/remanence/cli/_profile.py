@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
+from remanence.cli._command import open_table
+
 _PHASES = {
     "compile": "compiling",
     "play": "acting, and judging what happened",
@@ -18,10 +20,7 @@ _PHASES = {
 
 def show_profile(seconds: Mapping[str, float]) -> Table:
     """A row for each phase; seconds are added up over threads, so they may exceed the clock's."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("phase")
-    table.add_column("seconds", justify="right")
-    table.add_column("share", justify="right")
+    table = open_table("phase", ">seconds", ">share")
     total = sum(seconds.values())
     for phase in sorted(seconds, key=lambda phase: -seconds[phase]):
         share = f"{seconds[phase] / total:.0%}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._command import OPTIONAL, Command, tell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,19 +39,11 @@ class Report(Command):
                 name: {"ours": finding.ours, "verdict": finding.verdict, "sure": finding.sure}
                 for name, finding in written.findings.items()
             }
-            problems = list(written.problems)
-            out = str(written.path)
-            summary = list(written.summary)
-            found = {"out": out, "summary": summary, "findings": findings, "problems": problems}
-            print(json.dumps(found))
+            found = {"out": str(written.path), "summary": written.summary, "findings": findings}
+            print(json.dumps({**found, "problems": written.problems}))
             return
         for sentence in written.summary:
             console.print(sentence, highlight=False, markup=False)
         for problem in written.problems:
             console.print(f"missing: {problem}", style="yellow", highlight=False, markup=False)
-        console.print(
-            f"\nThe page is {written.path}; open it in a browser.",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        tell(console, f"\nThe page is {written.path}; open it in a browser.")

@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 
 from remanence._numbers import check_whole
-from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._command import OPTIONAL, Command, tell
 from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
 from remanence.cli._slurm import SlurmChoices, count_jobs
@@ -86,7 +86,7 @@ class Reproduce(SlurmChoices, Command):
         else:
             _print_end(console, out, status)
             if status.list_jobs("done"):
-                console.print(self._propose(out), highlight=False, markup=False, soft_wrap=True)
+                tell(console, self._propose(out))
         sys.exit(0 if status.finished else 1)
 
     def _choose_slurm(self) -> SlurmOptions | None:
@@ -120,7 +120,7 @@ class Reproduce(SlurmChoices, Command):
                     "Jobs in the queue go on. Run the same command again to look after them, or "
                     f"stop them:  {self.propose('cancel', out)}"
                 )
-            Console(stderr=True).print(told, highlight=False, markup=False, soft_wrap=True)
+            tell(Console(stderr=True), told)
             sys.exit(130)
 
     def _submit(self, console: Console, out: Path, study: Study, slurm: SlurmOptions) -> None:
@@ -130,16 +130,15 @@ class Reproduce(SlurmChoices, Command):
             print(json.dumps({"out": str(out), "queued": number}))
             return
         if not number:
-            told = f"Nothing is left to do. The study is in {out}.\n{self._propose(out)}"
-            console.print(told, highlight=False, markup=False, soft_wrap=True)
+            tell(console, f"Nothing is left to do. The study is in {out}.\n{self._propose(out)}")
             return
-        told = (
+        tell(
+            console,
             f"{count_jobs(number)} in the queue. The study is in {out}.\n"
             f"To watch it:  {self.propose('status', out, '--watch')}\n"
             f"To stop it:   {self.propose('cancel', out)}\n"
-            "When no job is left in the queue, run this command again: it submits what failed."
+            "When no job is left in the queue, run this command again: it submits what failed.",
         )
-        console.print(told, highlight=False, markup=False, soft_wrap=True)
 
     def _propose(self, out: Path) -> str:
         return (
@@ -188,9 +187,5 @@ def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
             console.print(f"\n{status.study.note}", highlight=False, markup=False)
     print_errors(console, status)
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
-    console.print(
-        f"\n{len(done)} of {len(status.jobs)} jobs done{failures}. The study is in {out}.",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    told = f"{len(done)} of {len(status.jobs)} jobs done{failures}. The study is in {out}."
+    tell(console, f"\n{told}")

@@ -2,12 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._command import OPTIONAL, Command, tell
 from remanence.errors import InvalidOptionError
 from remanence.study import SlurmOptions, cancel_study, read_status
 
@@ -37,23 +37,18 @@ class SlurmChoices:
 
     def apply_choices(self, options: SlurmOptions) -> SlurmOptions:
         """Options, with what was typed in place of what the study's file says."""
-        fields = {field.name: getattr(self, field.name) for field in _list_choices()}
-        given = {name: value for name, value in fields.items() if value is not None}
-        return dataclasses.replace(
-            options, **{name.removeprefix("slurm_"): value for name, value in given.items()}
-        )
+        given = {name.removeprefix("slurm_"): value for name, value in self._list_given().items()}
+        return dataclasses.replace(options, **given)
 
     def refuse_choices(self) -> None:
         """Raise if something was asked of Slurm, which is not used."""
-        for field in _list_choices():
-            value = getattr(self, field.name)
-            if value is not None:
-                option = f"--{field.name.replace('_', '-')}"
-                raise InvalidOptionError(option, value, "it needs --engine slurm")
+        for name, value in self._list_given().items():
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidOptionError(option, value, "it needs --engine slurm")
 
-
-def _list_choices() -> tuple[dataclasses.Field, ...]:
-    return dataclasses.fields(SlurmChoices)
+    def _list_given(self) -> dict[str, Any]:
+        names = [field.name for field in dataclasses.fields(SlurmChoices)]
+        return {it: getattr(self, it) for it in names if getattr(self, it) is not None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +69,7 @@ class Cancel(Command):
             return
         number = cancel_study(self.study)
         queued = f" {count_jobs(number)} taken out of the queue." if number else ""
-        told = f"The study is cancelled.{queued} Run `remanence reproduce` again to go on."
-        console.print(told, highlight=False, markup=False, soft_wrap=True)
+        tell(console, f"The study is cancelled.{queued} Run `remanence reproduce` again to go on.")
 
 
 def count_jobs(number: int) -> str:

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from remanence.cli._command import Command
+from remanence.cli._command import Command, open_table
 from remanence.cli._study_progress import describe_job, list_replaced, say_duration
 from remanence.errors import InvalidOptionError
 from remanence.study import StatusReader, StudyStatus, read_queue
@@ -57,7 +57,7 @@ class Status(Command):
 def _watch(console: Console, look: Callable[[], StudyStatus], status: StudyStatus) -> None:
     """Show how far a study is until there is nothing left to wait for."""
     with Live(console=console, get_renderable=lambda: _fit(console, status)):
-        while _has_jobs_left(status) and not status.abandoned:
+        while not status.abandoned and (status.list_jobs("running") or status.list_jobs("waiting")):
             time.sleep(SECONDS_BETWEEN_LOOKS)
             status = look()
     print_errors(console, status)
@@ -79,10 +79,6 @@ def _watch_queue_too(path: Path) -> Callable[[], StudyStatus]:
         return dataclasses.replace(reader.look(), queue=queue)
 
     return look
-
-
-def _has_jobs_left(status: StudyStatus) -> bool:
-    return bool(status.list_jobs("running") or status.list_jobs("waiting"))
 
 
 def to_json(status: StudyStatus) -> dict[str, Any]:
@@ -112,12 +108,7 @@ def _fit(console: Console, status: StudyStatus) -> Group:
 
 
 def _tabulate(status: StudyStatus) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("job")
-    table.add_column("state")
-    table.add_column("time", justify="right")
-    if status.queue:
-        table.add_column("queue")
+    table = open_table("job", "state", ">time", *(["queue"] if status.queue else []))
     for id, job in status.jobs.items():
         colour = {"done": "green", "failed": "red", "running": "cyan"}.get(job.state, "dim")
         spent = say_duration(job.seconds) if job.seconds else ""

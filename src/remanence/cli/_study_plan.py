@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from remanence.cli._command import open_table
 from remanence.cli._study_progress import say_duration, say_size
 from remanence.study import Estimate, Job, SlurmOptions, Study, estimate, join_study
 
@@ -46,7 +47,7 @@ def print_plan(
 
 
 def _tabulate(study: Study, expected: Mapping[str, Estimate]) -> Table:
-    table = _open_table("job", "seeds", "iterations", "lengths", "time", "disk")
+    table = open_table("job", ">seeds", ">iterations", ">lengths", ">time", ">disk")
     for job in study.jobs:
         cost = expected[job.id]
         numbers = (len(job.seeds), job.num_iterations, len(job.lengths))
@@ -57,7 +58,7 @@ def _tabulate(study: Study, expected: Mapping[str, Estimate]) -> Table:
 
 def _tabulate_shards(study: Study, expected: Mapping[str, Estimate], num_cores: int) -> Table:
     """A row for each training: a cluster's jobs, which differ in their seeds, may be hundreds."""
-    table = _open_table("training", "seeds", "jobs", "seeds each", "time each", "core hours")
+    table = open_table("training", ">seeds", ">jobs", ">seeds each", ">time each", ">core hours")
     for whole in join_study(study).jobs:
         seeds = set(whole.seeds)
         jobs = [it for it in study.jobs if it.arm == whole.arm and seeds.issuperset(it.seeds)]
@@ -65,14 +66,6 @@ def _tabulate_shards(study: Study, expected: Mapping[str, Estimate], num_cores: 
         numbers = (len(seeds), len(jobs), max(len(job.seeds) for job in jobs))
         costs = (say_duration(max(seconds)), _say_hours(sum(seconds) * num_cores))
         table.add_row(whole.id, *map(str, numbers), *costs)
-    return table
-
-
-def _open_table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(first)
-    for title in others:
-        table.add_column(title, justify="right")
     return table
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence.cells import registry as cell_registry
-from remanence.cli._command import OPTIONAL, Command
+from remanence.cli._command import OPTIONAL, Command, open_table, tell
 from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
@@ -113,8 +113,7 @@ class Train(Command):
             print(json.dumps(summary, allow_nan=False))
         else:
             console.print(_tabulate(training))
-            told = self._describe(training, out)
-            console.print(told, highlight=False, markup=False, soft_wrap=True)
+            tell(console, self._describe(training, out))
             if self.profile:
                 console.print(show_profile(training.seconds))
 
@@ -167,10 +166,6 @@ class _stop_on_interrupt:
         Console(stderr=True).print("stopping after this iteration (once more to stop at once)")
 
 
-def _last(training: Training, metric: str) -> np.ndarray:
-    return training.curves[metric][-1]
-
-
 def _summarize(training: Training, out: Path) -> dict[str, Any]:
     return {
         "out": str(out),
@@ -189,18 +184,8 @@ def _number(value: Any) -> float | None:
 
 
 def _tabulate(training: Training) -> Table:
-    table = Table(box=None, pad_edge=False)
-    columns = {
-        "return": "return",
-        "episode length": "episode_length",
-        "entropy": "entropy",
-        "KL": "kl",
-        "value loss": "value_loss",
-    }
-    table.add_column("seed", justify="right")
-    for title in columns:
-        table.add_column(title, justify="right")
+    table = open_table(">seed", ">return", ">episode length", ">entropy", ">KL", ">value loss")
+    metrics = ("return", "episode_length", "entropy", "kl", "value_loss")
     for i, seed in enumerate(training.agents):
-        numbers = [f"{_last(training, metric)[i]:.3g}" for metric in columns.values()]
-        table.add_row(str(seed), *numbers)
+        table.add_row(str(seed), *(f"{training.curves[it][-1][i]:.3g}" for it in metrics))
     return table
