@@ -15,6 +15,7 @@ from remanence.study._plan import Study as Study
 from remanence.study._profiles import list_profiles as list_profiles
 from remanence.study._profiles import load_profile as load_profile
 from remanence.study._profiles import load_slurm_options as load_slurm_options
+from remanence.study._profiles import read_variants as read_variants
 from remanence.study._queue import QueueError as QueueError
 from remanence.study._records import AgentGroup as AgentGroup
 from remanence.study._records import AgentRecords as AgentRecords
@@ -42,7 +43,6 @@ from remanence.study._stages import register_stage as register_stage
 from remanence.study._stages import stages as stages
 from remanence.study._status import JobStatus as JobStatus
 from remanence.study._status import StudyStatus as StudyStatus
-from remanence.study._variants import read_variants as read_variants
 from remanence.study._watch import StatusReader as StatusReader
 from remanence.study._watch import read_status as read_status
 from remanence.study._workers import open_workers as open_workers

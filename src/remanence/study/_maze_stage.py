@@ -14,7 +14,7 @@ from remanence.certificates.mazes import (
 )
 from remanence.study._records import AgentGroup
 from remanence.study._rows import collect_rows
-from remanence.study._stages import OnAgent, Stage, register_stage
+from remanence.study._stages import OnAgent, Stage, list_agents, register_stage
 
 if TYPE_CHECKING:
     from remanence.study._plan import Job
@@ -50,11 +50,7 @@ def certify_maze_agents(
     ['+-', '+-', '+-', '-+', '-+', '-+']
     """
     made = {}
-    for number, (seed, agent) in enumerate(group.agents.items()):
-
-        def on_table(done: int, total: int, number: int = number) -> None:
-            on_agent(number * total + done, len(group.agents) * total)
-
+    for seed, agent, on_table in list_agents(group, on_agent):
         made[seed] = certify_mazes(
             agent, group.env, lengths=lengths, budget=budget, on_table=on_table
         )
@@ -71,11 +67,11 @@ def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
     What stays undecided, `remanence certify` may settle with its larger budget.
     """
     del job  # whose budget counts steps
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+    for seed, agent, on_part in list_agents(group, on_agent):
         path = group.records.maze_certificate_path(seed)
         if not path.exists():
             certify_mazes(agent, group.env, budget=STUDY_BUDGET).save(path)
-        on_agent(number, len(group.agents))
+        on_part(1, 1)
     _tabulate(group)
 
 

@@ -12,11 +12,10 @@ from remanence.certificates import BUDGET
 from remanence.envs import space_lengths
 from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.evaluation import LONGEST
-from remanence.study._names import name_job
+from remanence.study._names import check_variant, name_job
 from remanence.study._plan import DEFAULT_STAGES, Job, Study
 from remanence.study._slurm_options import SlurmOptions
 from remanence.study._stages import stages as known_stages
-from remanence.study._variants import read_variants
 from remanence.training import LARGEST_SEED, MOST_SEEDS, get_preset
 
 Made = TypeVar("Made")
@@ -24,24 +23,6 @@ Made = TypeVar("Made")
 MOST_PER_DECADE = 1_000
 # What may be given as a list too.
 _LISTS = ("seeds", "lengths", "sampled_lengths")
-_STUDY_KEYS = (
-    *("name", "profile", "note", "lengths", "sampled_lengths", "stages", "trainings", "variants"),
-    "slurm",
-)
-_TRAINING_KEYS = (
-    "presets",
-    "network",
-    "cells",
-    "seeds",
-    "seeds_per_job",
-    "num_iterations",
-    "lengths",
-    "sampled_lengths",
-    "budget",
-    "changes",
-    "variant",
-    "stages",
-)
 
 
 def list_profiles(study: str, folder: Path) -> list[str]:
@@ -129,15 +110,15 @@ def _interpret(path: Path, make: Callable[[dict[str, Any]], Made]) -> Made:
 
 def _make_options(found: Mapping[str, Any]) -> SlurmOptions:
     given = found.get("slurm", {})
-    known = [field.name for field in dataclasses.fields(SlurmOptions)]
-    _check_keys("slurm", given, known, optional=known)
+    _check_keys("slurm", given, (), [field.name for field in dataclasses.fields(SlurmOptions)])
     return SlurmOptions(**given)
 
 
 def _make_study(found: Mapping[str, Any]) -> Study:
     needed = ("name", "profile", "lengths", "trainings")
-    optional = tuple(key for key in _STUDY_KEYS if key not in needed)
-    _check_keys("a study", found, _STUDY_KEYS, optional)
+    _check_keys(
+        "a study", found, needed, ("note", "sampled_lengths", "stages", "variants", "slurm")
+    )
     _make_options(found)  # a mistake is told before somebody takes the study to a cluster
     shared = {key: found[key] for key in ("lengths", "sampled_lengths", "stages") if key in found}
     arms = read_variants(found.get("variants", {}))
@@ -157,12 +138,49 @@ def _list_arms(
 ) -> Iterator[Mapping[str, Any]]:
     """A training in all arms of its study; one that names its variant, in that alone."""
     needed = ("presets", "cells", "seeds", "num_iterations")
-    optional = tuple(key for key in _TRAINING_KEYS if key not in needed)
-    _check_keys("a training", training, _TRAINING_KEYS, optional)
+    optional = ("network", "seeds_per_job", "lengths", "sampled_lengths", "budget", "changes")
+    _check_keys("a training", training, needed, (*optional, "variant", "stages"))
     yield training
     for variant, changes in arms.items() if "variant" not in training else ():
         changed = {**training.get("changes", {}), **changes}
         yield {**training, "variant": variant, "changes": changed}
+
+
+def read_variants(given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What each variant changes: a table of options, or those of the variants that a list names.
+
+    >>> from remanence import study
+    >>> given = {"short": {"length": 2}, "blunt": {"discount": 0.9}, "both": ["short", "blunt"]}
+    >>> study.read_variants(given)["both"]
+    {'length': 2, 'discount': 0.9}
+    """
+    for name in given:
+        if not name:
+            raise InvalidOptionError("variants", name, "the main arm has no name; name the others")
+        check_variant(name)
+    single = {name: it for name, it in given.items() if isinstance(it, Mapping)}
+    return {
+        name: dict(it) if name in single else _combine_variants(name, it, single)
+        for name, it in given.items()
+    }
+
+
+def _combine_variants(
+    name: str, parts: Any, single: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    if not isinstance(parts, list) or len(parts) < 2:
+        remedy = "give a table of options, or a list of two or more variants to combine"
+        raise InvalidOptionError(f"variants.{name}", parts, remedy)
+    changes: dict[str, Any] = {}
+    for part in parts:
+        if not isinstance(part, str) or part not in single:
+            raise UnknownNameError("variant", str(part), single)
+        twice = changes.keys() & single[part].keys()
+        if twice:
+            remedy = f"two of them change {', '.join(sorted(twice))}; leave one out"
+            raise InvalidOptionError(f"variants.{name}", parts, remedy)
+        changes |= single[part]
+    return changes
 
 
 def _list_jobs(training: Mapping[str, Any]) -> Iterator[Job]:
@@ -220,8 +238,7 @@ def _read_lengths(given: Any) -> list[int]:
     """A list, or a table of the ends between which they are log-spaced, and some more."""
     if isinstance(given, list):
         return given
-    keys = ("shortest", "longest", "per_decade", "also")
-    _check_keys("lengths", given, keys, optional=("per_decade", "also"))
+    _check_keys("lengths", given, ("shortest", "longest"), ("per_decade", "also"))
     shortest, longest = (
         check_whole(end, given[end], 1, LONGEST) for end in ("shortest", "longest")
     )
@@ -233,48 +250,35 @@ def _read_lengths(given: Any) -> list[int]:
     return sorted({*spaced, *also})
 
 
-def _check_keys(owner: str, found: Any, known: Sequence[str], optional: Sequence[str] = ()) -> None:
+def _check_keys(
+    owner: str, found: Any, needed: Sequence[str], optional: Sequence[str] = ()
+) -> None:
+    known = (*needed, *optional)
     if not isinstance(found, dict):
         table = f"a table of {', '.join(known)}"
         remedy = f"a list of numbers or {table}" if owner in _LISTS else table
         raise InvalidOptionError(owner, found, f"give {remedy}")
     check_options(owner, found, known)
     for key in known:
-        if key not in found and key not in optional:
+        if key not in found and key in needed:
             raise InvalidOptionError(key, None, f"{owner} needs it")
         if key in found and key in _KINDS:
-            accepts, remedy = _KINDS[key]
-            if not accepts(found[key]):
+            kind, remedy = _KINDS[key]
+            fits = isinstance(found[key], kind)
+            if not fits or (key in _NAMES and not all(isinstance(it, str) for it in found[key])):
                 raise InvalidOptionError(key, found[key], remedy)
 
 
-def _is_name(found: Any) -> bool:
-    return isinstance(found, str)
-
-
-def _is_list(found: Any) -> bool:
-    return isinstance(found, list)
-
-
-def _is_table(found: Any) -> bool:
-    return isinstance(found, dict)
-
-
-def _lists_names(found: Any) -> bool:
-    return _is_list(found) and all(map(_is_name, found))
-
-
 # Keys whose values are of one kind wherever they stand; all others are checked where they are used.
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "name": (_is_name, "give a name"),
-    "profile": (_is_name, "give a name"),
-    "note": (_is_name, "give a sentence"),
-    "network": (_is_name, "give a name"),
-    "variant": (_is_name, "give a name"),
-    "presets": (_lists_names, "give a list of names"),
-    "cells": (_lists_names, "give a list of names"),
-    "trainings": (_is_list, "give a list"),
-    "variants": (_is_table, "give a table of variants, such as ends = { time_limit_ends = true }"),
-    "changes": (_is_table, "give a table of options, such as { discount = 0.9, length = [1, 5] }"),
-    "stages": (_lists_names, "give a list of names, such as evaluate and stability"),
+_KINDS: Mapping[str, tuple[type, str]] = {
+    **dict.fromkeys(("name", "profile", "network", "variant"), (str, "give a name")),
+    "note": (str, "give a sentence"),
+    "presets": (list, "give a list of names"),
+    "cells": (list, "give a list of names"),
+    "trainings": (list, "give a list"),
+    "variants": (dict, "give a table of variants, such as ends = { time_limit_ends = true }"),
+    "changes": (dict, "give a table of options, such as { discount = 0.9, length = [1, 5] }"),
+    "stages": (list, "give a list of names, such as evaluate and stability"),
 }
+# Lists whose entries are names.
+_NAMES = ("presets", "cells", "stages")

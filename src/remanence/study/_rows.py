@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from remanence.certificates import ROW_KINDS, mazes
-from remanence.dynamics import VAA
-from remanence.evaluation import name_stability
 
 Columns = Mapping[str, np.ndarray]
 Row = dict[str, Any]
@@ -39,14 +37,3 @@ def _collect(values: Sequence[Any], kind: type | None) -> np.ndarray:
     unknown = [value is None for value in values]
     known = np.array([kind() if value is None else kind(value) for value in values])
     return np.ma.masked_array(known, unknown) if any(unknown) else known
-
-
-def record_stability(seed: int, vaa: VAA) -> Row:
-    """A row of the table `stability`."""
-    return {
-        "seed": seed,
-        "vaa": vaa.value,
-        "vaa_limit": vaa.limit,
-        "settled": vaa.settled,
-        "stability": name_stability(vaa),
-    }

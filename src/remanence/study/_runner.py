@@ -202,7 +202,8 @@ def _choose_again(
     it shows whose fault it was; the others follow together.
     """
     # If none was at work, the workers do not even start, which is the fault of all or of none.
-    suspects = [job for job in lost if _is_running(directory, job)] or list(lost)
+    states = {job.id: read_job_status(directory.status_path(job)).state for job in lost}
+    suspects = [job for job in lost if states[job.id] == RUNNING] or list(lost)
     names = {job.id for job in suspects}
     others = [job for job in lost if job.id not in names]
     if len(suspects) == 1:
@@ -230,7 +231,3 @@ def _is_done(directory: StudyDirectory, job: Job) -> bool:
     if status.state != DONE or not directory.has_results(job):
         return False
     return not find_flaws(directory, job)
-
-
-def _is_running(directory: StudyDirectory, job: Job) -> bool:
-    return read_job_status(directory.status_path(job)).state == RUNNING

@@ -38,8 +38,9 @@ from remanence.evaluation import (
     measure_stability,
     name_stability,
 )
+from remanence.networks import Agent
 from remanence.study._records import AgentGroup
-from remanence.study._rows import Columns, collect_rows, record_stability
+from remanence.study._rows import Columns, collect_rows
 
 if TYPE_CHECKING:
     from remanence.study._plan import Job
@@ -88,6 +89,16 @@ def name_tables(asked: Iterable[str]) -> list[str]:
     return [table for name in asked if name in stages for table in stages[name].tables]
 
 
+def list_agents(group: AgentGroup, on_agent: OnAgent) -> Iterator[tuple[int, Agent, OnAgent]]:
+    """Agents by seed, each with what is told how many of its parts are done, of how many."""
+    for number, (seed, agent) in enumerate(group.agents.items()):
+
+        def on_part(done: int, total: int, number: int = number) -> None:
+            on_agent(number * total + done, len(group.agents) * total)
+
+        yield seed, agent, on_part
+
+
 def evaluate_agents(
     group: AgentGroup,
     lengths: Any = None,
@@ -120,7 +131,8 @@ def evaluate_agents(
         on_progress=on_agent,
     )
     for table, columns in _list_evaluated(group, found, "sampled_" if sampled else ""):
-        group.records.update(table, _name_seeds(columns), group.weights)
+        named = {"seed" if name == "agent" else name: it for name, it in columns.items()}
+        group.records.update(table, named, group.weights)
     return found
 
 
@@ -132,10 +144,6 @@ def _list_evaluated(
         yield f"{prefix}decisions", found.decisions
     yield f"{prefix}evaluations", found.episodes
     yield f"{prefix}outcomes", found.summarize()
-
-
-def _name_seeds(columns: Columns) -> Columns:
-    return {"seed" if name == "agent" else name: column for name, column in columns.items()}
 
 
 def measure_agents(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[int, str]:
@@ -151,12 +159,13 @@ def measure_agents(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict[in
     """
     environment, _ = group.env
     rows, orbits, names = [], [], {}
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+    for seed, agent, on_part in list_agents(group, on_agent):
         vaa = measure_stability(agent, environment)
-        rows.append(record_stability(seed, vaa))
-        orbits.append(_follow(seed, *make_idle_map(agent, environment)))
         names[seed] = name_stability(vaa)
-        on_agent(number, len(group.agents))
+        found = {"vaa": vaa.value, "vaa_limit": vaa.limit, "settled": vaa.settled}
+        rows.append({"seed": seed, **found, "stability": names[seed]})
+        orbits.append(_follow(seed, *make_idle_map(agent, environment)))
+        on_part(1, 1)
     group.records.update("stability", collect_rows(rows), group.weights)
     joined = {name: np.concatenate([part[name] for part in orbits]) for name in orbits[0]}
     group.records.update("orbits", joined, group.weights)
@@ -192,11 +201,11 @@ def certify_agents(
     [1]
     """
     made = {}
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+    for seed, agent, on_part in list_agents(group, on_agent):
         made[seed] = certify(agent, group.env, budget=budget)
         path = group.records.certificate_path(seed)
         made[seed].save(out / path.name if out else path)
-        on_agent(number, len(group.agents))
+        on_part(1, 1)
     if out is None:
         _tabulate_certificates(group)
     return made
@@ -204,11 +213,11 @@ def certify_agents(
 
 def _certify_rest(group: AgentGroup, job: "Job", on_agent: OnAgent) -> None:
     """Certify the agents that have no certificate yet: each may take long."""
-    files = {seed: group.records.certificate_path(seed) for seed in group.agents}
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
-        if not files[seed].exists():
-            certify(agent, group.env, budget=job.budget).save(files[seed])
-        on_agent(number, len(group.agents))
+    for seed, agent, on_part in list_agents(group, on_agent):
+        path = group.records.certificate_path(seed)
+        if not path.exists():
+            certify(agent, group.env, budget=job.budget).save(path)
+        on_part(1, 1)
     _tabulate_certificates(group)
 
 
@@ -229,9 +238,9 @@ def find_agent_limits(group: AgentGroup, *, on_agent: OnAgent = _ignore) -> dict
     [0, 1]
     """
     found = {}
-    for number, (seed, agent) in enumerate(group.agents.items(), start=1):
+    for seed, agent, on_part in list_agents(group, on_agent):
         found[seed] = find_limits(agent, group.env)
-        on_agent(number, len(group.agents))
+        on_part(1, 1)
     rows = [{"seed": seed, **it._asdict()} for seed, limits in found.items() for it in limits]
     group.records.update("sampled_limits", collect_rows(rows), group.weights)
     return found
@@ -259,27 +268,19 @@ def find_agent_radii(
     """
     found, rows = {}, []
     in_a_row = can_certify_mazes(group.env[0])
-    for number, (seed, agent) in enumerate(group.agents.items()):
-
-        def on_table(done: int, total: int, number: int = number) -> None:
-            on_agent(number * total + done, len(group.agents) * total)
-
+    for seed, agent, on_part in list_agents(group, on_agent):
         if in_a_row:
-            options = {"walk": walk, "lengths": lengths, "on_table": on_table}
+            options = {"walk": walk, "lengths": lengths, "on_table": on_part}
             found[seed] = find_maze_radius(agent, group.env, **options)
         else:
             found[seed] = find_radius(agent, group.env)
-            on_table(1, 1)
+            on_part(1, 1)
         found[seed].save(group.records.radius_path(seed))
         told = found[seed].to_json()
         made = make_maze_radius_rows(told) if in_a_row else [make_radius_row(told)]
         rows += [{"seed": seed, **row} for row in made]
     group.records.update("radii", collect_rows(rows), group.weights)
     return found
-
-
-def _can_find_radii(environment: AbstractEnvironment) -> bool:
-    return can_certify(environment) or can_certify_mazes(environment)
 
 
 def _has_cues(environment: AbstractEnvironment) -> bool:
@@ -331,7 +332,7 @@ register_stage(
         "finding radii",
         ("radii",),
         lambda group, job, on_agent: find_agent_radii(group, on_agent=on_agent),
-        supports=_can_find_radii,
+        supports=lambda environment: can_certify(environment) or can_certify_mazes(environment),
     ),
 )
 register_stage(
