@@ -52,8 +52,8 @@ class Reproduce(SlurmChoices, Command):
     """The study: tmaze, lookup-tree, or the name of your own (see --import)."""
     profile: str = "smoke"
     """Its size: smoke (minutes), laptop (hours), paper (days and more), or your own TOML file; or
-    what is varied: choices (what the paper leaves open, of tmaze), lasting (options by which
-    memories last, of lookup-tree)."""
+    what is varied: choices (what the paper leaves open, of tmaze), lasting and near (options by
+    which memories last, of lookup-tree)."""
     out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1

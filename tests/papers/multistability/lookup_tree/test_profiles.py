@@ -26,13 +26,28 @@ def get_task(job):
     return environment.table_size, environment.index_encoding
 
 
-def test_there_are_four_sizes_and_a_study_of_options():
+def test_there_are_four_sizes_and_two_studies_of_options():
     assert list_profiles("lookup-tree", PROFILES) == [
-        *("laptop", "lasting", "letter", "paper", "smoke")
+        *("laptop", "lasting", "letter", "near", "paper", "smoke")
     ]
 
 
-@pytest.mark.parametrize("profile", list_profiles("lookup-tree", PROFILES))
+def test_near_credit_is_the_lasting_study_but_for_what_it_names():
+    lasting = {job.cell: job for job in load("lasting").jobs if not job.variant}
+    named = {"discount": 0.9, "advantage_decay": 0.9}
+    for job in load("near").jobs:
+        same = lasting[job.cell]
+        assert (job.seeds, job.num_iterations) == (same.seeds, same.num_iterations)
+        other = {
+            "": named,
+            "narrowing": named | {"surrogate_width": 1.0, "surrogate_narrowing": 10},
+            "margin": named | {"hold_margin": 0.1},
+        }[job.variant]
+        assert dict(job.changes) == dict(same.changes) | other
+        assert {"sample", "stability"} <= set(job.stages)
+
+
+@pytest.mark.parametrize("profile", ["laptop", "lasting", "letter", "paper", "smoke"])
 def test_profiles_ask_for_all_that_figures_need_and_survive_json(profile):
     study = load(profile)
     assert (study.name, study.profile) == ("lookup-tree", profile)
