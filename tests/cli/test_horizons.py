@@ -365,6 +365,12 @@ def test_certify_tells_radii_in_rows_of_mazes(tree_run, capsys):
     assert end.value.code == 0
 
 
+def test_limits_of_sampled_agents_are_no_option_of_rows_of_mazes(tree_run, capsys):
+    with pytest.raises(SystemExit):
+        main(["certify", str(tree_run), "--sampled"])
+    assert "--sampled = True is not possible: leave it out" in capsys.readouterr().err
+
+
 def test_a_walk_is_no_option_of_the_t_maze(run):
     with pytest.raises(SystemExit):
         main(["certify", str(run), "--radius", "--walk", "any"])

@@ -130,7 +130,7 @@ def test_status_tells_what_runs_and_what_failed(tmp_path, capsys):
     certifying = {"state": "running", "stage": "certifying", "agent": 7, "num_agents": 30}
     write_json(directory.status_path(gru), certifying)
     main(["status", str(path)])
-    assert "certifying, agent 7/30" in capsys.readouterr().out
+    assert "certifying, 6 of 30 agents done" in capsys.readouterr().out
     long_ago = running | {"updated": "2020-01-01T00:00:00+00:00"}
     write_json(directory.status_path(gru), long_ago)
     main(["status", str(path)])

@@ -1,13 +1,15 @@
 """The matrix of a study of choices: every arm by itself."""
 
 import dataclasses
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from remanence.figures import select_rows
 from remanence.report import _page, find_experiment, read_records, write_report
-from remanence.report._matrix import _take_sampled, judge_arms
+from remanence.report._matrix import _say_changes, _take_sampled, judge_arms
 from remanence.store import write_table
 from tests.report.stores import write_study
 
@@ -73,3 +75,14 @@ def test_agents_that_sample_are_an_arm_of_their_own(tmp_path):
     assert not _take_sampled(records).certificates
     plain = dataclasses.replace(experiment, judged_greedily=False)
     assert len(judge_arms(plain, records, {})) == 2
+
+
+def test_another_number_of_iterations_is_a_change():
+    def make_records(num_iterations, **changes):
+        job = SimpleNamespace(changes={"num_envs": 32, **changes}, num_iterations=num_iterations)
+        return SimpleNamespace(jobs=[job])
+
+    main: Any = make_records(120)
+    longer: Any = make_records(200, discount=0.9)
+    assert _say_changes(main, longer) == "discount = 0.9, num_iterations = 200"
+    assert _say_changes(main, main) == ""

@@ -109,6 +109,9 @@ class Certify(Command):
                 if (given := getattr(self, option)) not in (None, False):
                     remedy = f"leave it out: it does not go with {kind}"
                     raise InvalidOptionError(option, given, remedy)
+        if self.sampled and in_a_row:
+            remedy = "leave it out: what sampling agents come to is known of T-mazes alone"
+            raise InvalidOptionError("--sampled", True, remedy)
         if self.lengths is not None and not in_a_row:
             remedy = "leave it out: on the T-maze a certificate speaks of every length"
             raise InvalidOptionError("lengths", self.lengths, remedy)

@@ -14,7 +14,7 @@ from rich.table import Table
 from remanence.cli._command import Command, open_table
 from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
-from remanence.study import RunEntry, list_entries
+from remanence.study import RunEntry, find_lasting, list_entries
 
 _COUNTED = {
     "multistable": "those whose memory has more than one stable state",
@@ -107,10 +107,8 @@ def _count_lasting(entry: RunEntry) -> dict[str, int] | None:
     """How many agents' memories are certified for all tables, however they walk."""
     if not entry.records.can_read("maze_certificates"):
         return None
-    found = entry.records.read("maze_certificates")
-    seeds = np.unique(found["seed"])
-    failing = found["seed"][(found["walk"] == "any") & (found["verdict"] != "certified")]
-    return {"count": len(np.setdiff1d(seeds, failing)), "of": len(seeds)}
+    lasting = find_lasting(entry.records.read("maze_certificates"))
+    return {"count": sum(lasting.values()), "of": len(lasting)}
 
 
 def _explain(rows: dict[str, dict[str, Any]]) -> str:

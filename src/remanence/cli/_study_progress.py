@@ -50,7 +50,9 @@ def describe_job(job: JobStatus) -> str:
         return job.state
     if job.stage != "training":
         stage = job.stage or "starting"
-        return f"{stage}, agent {job.agent}/{job.num_agents}" if job.agent else stage
+        # The agent that is being worked on is not done.
+        done = f"{max(0, job.agent - 1)} of {job.num_agents} agents done"
+        return f"{stage}, {done}" if job.agent else stage
     count = f"{job.iteration}/{job.num_iterations}"
     return f"training, iteration {count}" if job.iteration else "training, compiling"
 

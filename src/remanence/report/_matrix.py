@@ -10,6 +10,7 @@ from remanence.report._claims import UNTESTED, Claim, Finding, judge_claims
 from remanence.report._experiment import Experiment
 from remanence.report._records import Records
 from remanence.report._resampling import weigh_findings
+from remanence.study import RunEntry
 
 DEFAULT, SAMPLED = "default", "sampled"
 MARKS = {"agrees": "✓", "disagrees": "✗", "untested": "–"}
@@ -82,10 +83,15 @@ def _take_sampled(records: Records) -> Records:
 
 
 def _say_changes(main: Records, arm: Records) -> str:
-    """What all jobs of an arm have changed that those of the main arm have not."""
-    usual = {(name, str(value)) for job in main.jobs for name, value in job.changes.items()}
-    found = {(name, str(value)): None for job in arm.jobs for name, value in job.changes.items()}
+    """What jobs of an arm have that none of the main arm has."""
+    usual = {change for job in main.jobs for change in _list_changes(job)}
+    found = dict.fromkeys(change for job in arm.jobs for change in _list_changes(job))
     return ", ".join(f"{name} = {value}" for name, value in found if (name, value) not in usual)
+
+
+def _list_changes(job: RunEntry) -> list[tuple[str, str]]:
+    changes = {**job.changes, "num_iterations": job.num_iterations}
+    return [(name, str(value)) for name, value in changes.items()]
 
 
 def _count_agents(records: Records) -> int:

@@ -43,6 +43,7 @@ from remanence.study._stages import register_stage as register_stage
 from remanence.study._stages import stages as stages
 from remanence.study._status import JobStatus as JobStatus
 from remanence.study._status import StudyStatus as StudyStatus
+from remanence.study._summary import find_lasting as find_lasting
 from remanence.study._watch import StatusReader as StatusReader
 from remanence.study._watch import read_status as read_status
 from remanence.study._workers import open_workers as open_workers

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import StoreError, UnknownNameError
-from remanence.evaluation import MEASURES
 from remanence.store import seal_tables
 from remanence.study._entries import RunEntry, list_entries
 from remanence.study._rows import Columns
 from remanence.study._stages import stages
+from remanence.study._summary import IDENTITY, summarize
 
 if TYPE_CHECKING:
     import duckdb
 
-_IDENTITY = ("preset", "network", "cell", "variant", "seed")
-# 100 is a horizon beyond what is trained on, and far from what is out of reach.
-_PROBE = 100
+_SUMMARIZED = (
+    *("curves", "stability", "certificates", "outcomes"),
+    *("sampled_outcomes", "maze_certificates"),
+)
 _COMMANDS = {
     "evaluate": "`remanence evaluate`",
     "stability": "`remanence evaluate`",
@@ -91,46 +92,12 @@ def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
 
 def _label(entry: RunEntry, columns: Columns) -> Columns:
     number = len(columns["seed"])
-    labels = {name: getattr(entry, name) for name in _IDENTITY if name != "seed"}
+    labels = {name: getattr(entry, name) for name in IDENTITY if name != "seed"}
     return {name: np.full(number, label) for name, label in labels.items()} | dict(columns)
 
 
 def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBPyRelation":
-    """A row for each training; what is not known of all its agents is not counted, but null."""
-    parts = {
-        table: _collect(entries, table)
-        for table in ("curves", "stability", "certificates", "outcomes")
-    }
-    if not any(parts.values()):
+    tables = {table: _collect(entries, table) for table in _SUMMARIZED}
+    if not any(tables.values()):
         raise StoreError(path, "there are no results yet", "wait for the first training to end")
-    parts["outcomes"] = [_find_probed(part) for part in parts["outcomes"]]
-    known = {table: found for table, found in parts.items() if found}
-    identity = ", ".join(_IDENTITY)
-    agents = " union ".join(f"select distinct {identity} from {table}" for table in known)
-    counts = {
-        "bistable": ("stability", "stability in ('bistable', 'multistable')"),
-        f"solved_at_{_PROBE}": ("outcomes", "outcome = 'solved'"),
-        "solved_from_2_on": ("certificates", "solved_from_2_on"),
-        "solved_at_every_length": ("certificates", "solved = 'every length'"),
-    }
-    joined = " ".join(
-        f"left join {table} using ({identity})" for table in known if table != "curves"
-    )
-    columns = ", ".join(
-        f"if(count({table}.seed) = count(*), count(*) filter ({condition}), null) as {name}"
-        for name, (table, condition) in counts.items()
-        if table in known
-    )
-    query = (
-        f"select preset, network, cell, variant, count(*) as agents"
-        f"{', ' if columns else ''}{columns} from ({agents}) {joined} group by all "
-        "order by preset desc, network desc, cell, variant"
-    )
-    return seal_tables(known, query)
-
-
-def _find_probed(outcomes: Columns) -> Columns:
-    """The outcomes at the value that a summary counts."""
-    (axis,) = [name for name in outcomes if name not in (*_IDENTITY, *MEASURES)]
-    rows = outcomes[axis] == _PROBE
-    return {name: outcomes[name][rows] for name in (*_IDENTITY, "outcome")}
+    return summarize(entries, tables)

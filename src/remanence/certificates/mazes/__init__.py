@@ -5,6 +5,7 @@ from remanence.certificates.mazes._certify import BUDGET as BUDGET
 from remanence.certificates.mazes._certify import MazeCertificate as MazeCertificate
 from remanence.certificates.mazes._certify import can_certify_mazes as can_certify_mazes
 from remanence.certificates.mazes._certify import certify_mazes as certify_mazes
+from remanence.certificates.mazes._finding import CERTIFIED as CERTIFIED
 from remanence.certificates.mazes._finding import VERDICTS as VERDICTS
 from remanence.certificates.mazes._finding import Finding as Finding
 from remanence.certificates.mazes._radius import MazeRadius as MazeRadius
@@ -18,6 +19,7 @@ from remanence.certificates.mazes._rows import read_maze_certificate as read_maz
 from remanence.certificates.mazes._rows import show_table as show_table
 from remanence.certificates.mazes._sequences import Refutation as Refutation
 from remanence.certificates.mazes._sequences import Visit as Visit
+from remanence.certificates.mazes._walks import ANY as ANY
 from remanence.certificates.mazes._walks import WALKS as WALKS
 from remanence.certificates.mazes._wording import explain_mazes as explain_mazes
 from remanence.certificates.mazes._world import World as World

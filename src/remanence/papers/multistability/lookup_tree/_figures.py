@@ -13,11 +13,12 @@ from remanence.papers.multistability.lookup_tree._variants import draw_variants
 
 _SCATTER = (
     "A mark for each model: its mean return over all tables, against its VAA, in how many "
-    "different states the memories of all tables end (1: each in its own). A panel for each number "
-    "of mazes; training had up to 20. {acting} Dashed lines are the best return (4) and that of a "
-    "coin flip (1.95); dotted ones, what is the best for a model that remembers so many entries of "
-    f"its table. Carets at the lower edge are models with less than {LOWEST:g}, which run "
-    "out of time. The number of models of each kind is in the legend."
+    "different states the memories of all tables end (1: each in its own). Models with the same "
+    "VAA stand side by side around it. A panel for each number of mazes; training had up to 20. "
+    "{acting} Dashed lines are the best return (4) and that of a coin flip (1.95); dotted ones, "
+    "what is the best for a model that remembers so many entries of its table. Carets at the lower "
+    f"edge are models with less than {LOWEST:g}, which run out of time. The number of models of "
+    "each kind is in the legend."
 )
 _ACTING = {
     "sampled": "Actions are sampled, as in training; the paper does not say how its agents act.",

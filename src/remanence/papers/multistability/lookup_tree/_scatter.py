@@ -28,6 +28,8 @@ LEVELS = {"optimal": 4.0, "coin flip": 1.95}
 # Who decides every maze is hardly ever below it, however badly; who runs out of time is.
 LOWEST, HIGHEST = 1.5, 4.15
 BELOW = 11  # matplotlib's caret that points down
+# Models with one VAA are spread so far to either side of it.
+SPREAD = 0.07
 MARK: dict[str, Any] = {"linestyle": "none", "markeredgecolor": "white", "markeredgewidth": 0.4}
 
 
@@ -44,7 +46,7 @@ def draw_scatter(table: str, tables: Tables) -> Figure:
             _draw_panel(axes, select_rows(scores, num_mazes=number), models, levels)
             axes.set_title(f"{number:,} mazes", fontsize=9)
             axes.set(xlabel="VAA")
-        panels[0].set(ylabel="return", xlim=(-0.05, 1.05), ylim=(LOWEST, HIGHEST))
+        panels[0].set(ylabel="return", xlim=(-0.1, 1.1), ylim=(LOWEST, HIGHEST))
         _name_levels(panels[-1], levels)
         _explain(figure, scores, models)
     return figure
@@ -65,6 +67,7 @@ def _draw_panel(
     for name, level in levels.items():
         line = "--" if name in LEVELS else ":"
         axes.axhline(level, color=GREY, linewidth=0.8, linestyle=line, zorder=0)
+    scores = {**scores, "place": _spread(scores)}
     inside = scores["return"] >= LOWEST
     for model, look in models.items():
         mine = scores["model"] == model
@@ -72,11 +75,22 @@ def _draw_panel(
         _draw_edge(axes, keep_rows(scores, mine & ~inside), look)
     if not inside.all():
         note = f"{np.count_nonzero(~inside)} below"
-        axes.annotate(note, (0.03, 0.05), xycoords="axes fraction", fontsize=7, color=GREY)
+        axes.text(0.5, 0.04, note, transform=axes.transAxes, ha="center", fontsize=7, color=GREY)
+
+
+def _spread(scores: Columns) -> np.ndarray:
+    """Where to draw each model: at its VAA, or side by side with all others that have the same."""
+    places = scores["vaa"].astype(float)
+    for vaa in np.unique(np.round(places, 6)):
+        same = np.flatnonzero(np.isclose(scores["vaa"], vaa))
+        order = same[np.lexsort((scores["seed"][same], scores["model"][same]))]
+        if len(order) > 1:
+            places[order] += np.linspace(-SPREAD, SPREAD, len(order))
+    return places
 
 
 def _draw_marks(axes: Axes, scores: Columns, look: Look) -> None:
-    places = scores["vaa"], scores["return"]
+    places = scores["place"], scores["return"]
     size = 8 if look.marker == "*" else 5.5
     axes.plot(*places, look.marker, color=look.colour, markersize=size, label=look.name, **MARK)
 
@@ -87,7 +101,7 @@ def _draw_edge(axes: Axes, scores: Columns, look: Look) -> None:
         edge = np.full(count_rows(scores), LOWEST)
         name = f"{look.name}, below"
         shape = {"marker": BELOW, "markersize": 6.5, "clip_on": False}
-        axes.plot(scores["vaa"], edge, color=look.colour, label=name, **shape, **MARK)
+        axes.plot(scores["place"], edge, color=look.colour, label=name, **shape, **MARK)
 
 
 def _name_levels(axes: Axes, levels: dict[str, float]) -> None:
