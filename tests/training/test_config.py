@@ -58,6 +58,7 @@ def test_any_number_can_be_changed():
         ({"state_passing": 1.5}, "state_passing = 1.5 .* it cannot exceed 1"),
         ({"surrogate_narrowing": 0.5}, "surrogate_narrowing = 0.5 .* use 1 .not at all. or more"),
         ({"surrogate_narrowing": float("inf")}, "surrogate_narrowing = inf"),
+        ({"warm_up": -1}, "warm_up = -1 .* from 0 to"),
         ({"hold_margin": -1.0}, "hold_margin = -1.0 .* use a number of 0 or more"),
         ({"initialization": "zeros"}, "initialization = 'zeros' .* use one of xavier, orthogonal"),
     ],
@@ -72,7 +73,12 @@ def test_what_earlier_versions_did_not_have_is_told_where_it_is_another():
     usual = PPOConfig().to_json()
     assert usual["normalize_advantages"] is True
     changes = {"time_limit_ends": True, "initialization": "pytorch", "state_passing": 0.5}
-    changes |= {"surrogate_narrowing": 4.0, "hold_margin": 0.1, "hold_coefficient": 1.0}
+    changes |= {
+        "warm_up": 5,
+        "surrogate_narrowing": 4.0,
+        "hold_margin": 0.1,
+        "hold_coefficient": 1.0,
+    }
     assert changes.keys().isdisjoint(usual)
     assert change_config(PPOConfig(), changes).to_json() == {**usual, **changes}
 

@@ -22,18 +22,19 @@ _NEWER = (
     "surrogate_narrowing",
     "hold_margin",
     "hold_coefficient",
+    "warm_up",
 )
 
 
 def _check_kind(option: str, value: Any, default: Any) -> None:
-    """Counts are whole and at least 1, rates are not negative, switches are true or false."""
+    """Counts are whole, rates are not negative, switches are true or false."""
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InvalidOptionError(option, value, "use true or false")
     elif option == "initialization":
         check_initialization(value)
     elif isinstance(default, int):
-        check_whole(option, value, 1, 2**31 - 1)
+        check_whole(option, value, min(default, 1), 2**31 - 1)
     elif not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise InvalidOptionError(option, value, "use a number of 0 or more")
 
@@ -59,7 +60,9 @@ class PPOConfig:
     `surrogate_narrowing` is the factor by which the width of surrogate gradients shrinks from the
     first iteration to the last, geometrically, and 1 leaves it as it is; with a `hold_margin` m
     above 0, `hold_coefficient` times the mean of max(0, 1 - ||n| - β| / m) over steps and units is
-    added to the policy's loss, so that units are clearly set, or clearly hold what they have.
+    added to the policy's loss, so that units are clearly set, or clearly hold what they have. Of
+    nonlinear cells: `warm_up` is the most gradient steps that make memories multistable before
+    training, after Lambrechts et al. (2023).
 
     >>> from remanence import training
     >>> training.PPOConfig(num_envs=10, num_iterations=20).num_steps
@@ -93,6 +96,7 @@ class PPOConfig:
     surrogate_narrowing: float = 1.0
     hold_margin: float = 0.0
     hold_coefficient: float = 0.1
+    warm_up: int = 0
 
     def __post_init__(self):
         for field in dataclasses.fields(self):

@@ -21,6 +21,7 @@ from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
 from remanence.training._replays import AbstractReplay, Experience
 from remanence.training._rollout import Rollout, Stage, collect_rollout, evaluate_rollout
+from remanence.training._warm_up import check_warm_up, warm_up
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -52,6 +53,9 @@ class Learner:
 
     def __post_init__(self):
         _ = self.sizes  # now, while nothing is traced: some environments compute with JAX here
+        if self.config.warm_up:
+            name, number = self.architecture.cell, self.config.warm_up
+            check_warm_up(self.environment, name, self.cell, number)
         usual = PPOConfig()
         for option in ("surrogate_narrowing", "hold_margin"):
             value = getattr(self.config, option)
@@ -100,6 +104,11 @@ class Learner:
         """Fresh networks and environments."""
         key = jax.random.key(seed)
         policy, value = self.make_networks(key)
+        if self.config.warm_up:
+            policy, value = (
+                warm_up(network, self.environment, self.config.warm_up)
+                for network in (policy, value)
+            )
         num_envs = self.config.num_envs
         reset_keys = jax.random.split(derive_key(key, "reset"), num_envs)
         observation, env_state = jax.vmap(self.environment.reset, (0, None))(reset_keys, params)
