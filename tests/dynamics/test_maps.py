@@ -75,10 +75,35 @@ def test_numpy_function_keeps_its_bits(dtype: type):
     expected = starts
     for _ in range(20):
         expected = np.stack([turn(state) for state in expected]).astype(dtype)
-    np.testing.assert_array_equal(iterate(from_numpy(turn), starts, 20), expected)
-    # Batched, where JAX may call from another thread.
-    orbits = find_orbits(from_numpy(turn), starts, budget=20, tolerance=0.0)
+    step = from_numpy(turn)
+    np.testing.assert_array_equal(iterate(step, starts, 20), expected)
+    orbits = find_orbits(step, starts, budget=20, tolerance=0.0)
     np.testing.assert_array_equal(orbits.point, expected)
+    # Batched, where JAX may call from another thread.
+    batched = jax.jit(jax.vmap(lambda it: jax.lax.fori_loop(0, 20, lambda _, x: step(x), it)))
+    with jax.enable_x64(dtype == np.float64):
+        np.testing.assert_array_equal(batched(starts), expected)
+
+
+def logistic(state):
+    return 3.2 * state * (1 - state)
+
+
+LOGISTIC_STARTS = np.array([[0.1], [0.5], [0.9], [1.5], [0.0], [0.513045]])
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-2, 1e-9])
+@pytest.mark.parametrize("budget", [7, 5_000])
+def test_orbits_of_a_numpy_function_are_those_of_the_same_map_in_jax(tolerance, budget):
+    """A cycle of two, a start that runs away, one that stands still and one on the cycle."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = find_orbits(
+            from_numpy(logistic), LOGISTIC_STARTS, budget=budget, tolerance=tolerance
+        )
+    expected = find_orbits(logistic, LOGISTIC_STARTS, budget=budget, tolerance=tolerance)
+    for name in ("closed", "transient", "period", "steps"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
+    np.testing.assert_allclose(found.point, expected.point, rtol=1e-12)
 
 
 @pytest.mark.parametrize("jacobian", [None, differentiate_turn])

@@ -9,8 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from remanence.dynamics._maps import Cycle, Starts, State, States, Step, check_starts, use_precision
+from remanence.dynamics._maps import (
+    Cycle,
+    NumpyMap,
+    Starts,
+    State,
+    States,
+    Step,
+    check_starts,
+    use_precision,
+)
 from remanence.dynamics._merging import merge
+from remanence.dynamics._numpy_orbits import refine_numpy_cycle
 from remanence.dynamics._orbits import BATCH_SIZE, find_orbits, follow
 from remanence.dynamics._spectrum import Eigenvalues, compute_spectrum, warn_if_uncertain
 
@@ -160,10 +170,15 @@ def find_with_labels(
 
 def refine(step: Step, points: States, periods: Int[np.ndarray, " starts"]) -> States:
     """Each point of a cycle moved onto it by Newton's method, where that ends in a stable cycle."""
-    with use_precision(points.dtype):
-        moved, before, after, jacobians = jax.device_get(
-            _refine(step, jnp.asarray(points), jnp.asarray(periods))
-        )
+    if isinstance(step, NumpyMap):
+        turns = zip(points, periods.tolist(), strict=True)
+        rows = [refine_numpy_cycle(step, *turn) for turn in turns]
+        moved, before, after, jacobians = map(np.stack, zip(*rows, strict=True))
+    else:
+        with use_precision(points.dtype):
+            moved, before, after, jacobians = jax.device_get(
+                _refine(step, jnp.asarray(points), jnp.asarray(periods))
+            )
     better = (after <= before) & np.isfinite(jacobians).all(axis=(1, 2))
     eigenvalues = np.linalg.eigvals(np.where(better[:, None, None], jacobians, 0))
     better &= np.abs(eigenvalues).max(axis=1) < 1

@@ -106,7 +106,7 @@ class NumpyMap:
 
     def __init__(self, function: Function, jacobian: Function | None):
         self.function, self.jacobian = function, jacobian
-        differentiate = jacobian or (lambda state: difference(function, state))
+        self.differentiate = jacobian or (lambda state: difference(function, state))
 
         @jax.custom_jvp
         def step(state: State) -> State:
@@ -115,7 +115,7 @@ class NumpyMap:
         @step.defjvp
         def _(primals: tuple[State], tangents: tuple[State]) -> tuple[State, State]:
             (state,), (tangent,) = primals, tangents
-            return step(state), _call_host(differentiate, state, 2 * state.shape) @ tangent
+            return step(state), _call_host(self.differentiate, state, 2 * state.shape) @ tangent
 
         self._step = step
 

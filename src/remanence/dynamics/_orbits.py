@@ -11,7 +11,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from remanence._typing import Flag
-from remanence.dynamics._maps import Starts, State, States, Step, check_starts, use_precision
+from remanence.dynamics._maps import (
+    NumpyMap,
+    Starts,
+    State,
+    States,
+    Step,
+    check_starts,
+    use_precision,
+)
+from remanence.dynamics._numpy_orbits import find_numpy_orbit, list_numpy_cycle
 from remanence.errors import InvalidOptionError
 
 Same = Callable[[State, State], Flag]
@@ -87,6 +96,9 @@ def find_orbits(
             "tolerance", tolerance, "use a number of 0 or more, or None to compare bits"
         )
     starts = check_starts(step, starts)
+    if isinstance(step, NumpyMap):
+        rows = [find_numpy_orbit(step, start, budget, tolerance) for start in starts]
+        return Orbits(*map(np.array, zip(*rows, strict=True)))
     with use_precision(starts.dtype):
         width = None if tolerance is None else jnp.asarray(tolerance, starts.dtype)
         found = _find_orbits(step, jnp.asarray(starts), jnp.int32(budget), width)
@@ -125,6 +137,8 @@ def follow(
     """`list_cycle` of a step and a start that are known to fit: checking takes a trace."""
     if period == 1:
         return start[None]
+    if isinstance(step, NumpyMap):
+        return list_numpy_cycle(step, start, period)
     with use_precision(start.dtype):
         return jax.device_get(_list_cycle(step, jnp.asarray(start), period))
 
