@@ -27,6 +27,7 @@ COMMANDS = {
     "results": "_results",
     "report": "_report",
     "compare": "_compare",
+    "archive": "_archive",
     "play": "_play",
     "networks": "_networks",
 }

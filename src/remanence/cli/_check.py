@@ -14,6 +14,7 @@ from remanence.certificates import BUDGET, find_compiled
 from remanence.cli._command import Command
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent
+from remanence.store import open_pack
 
 FOLDERS = ("certificates", "maze-certificates", "radii")
 WORST_FIRST = (1, 2, 3)  # refuted, cannot be read, not verified
@@ -53,7 +54,9 @@ class Check(Command):
             with Console(stderr=True).status("Checking every statement"):
                 outcome = checker.examine(certificate, agent, self.json, rerun)
             if len(pairs) > 1 and not self.json:
-                console.print(f"[bold]{certificate}[/bold]", highlight=False, soft_wrap=True)
+                # In an archive, certificates are unpacked elsewhere.
+                name = self.certificate / certificate.parent.name / certificate.name
+                console.print(f"[bold]{name}[/bold]", highlight=False, soft_wrap=True)
             outcome.print()  # the checker prints for itself, as it does on its own
             codes.append(outcome.exit_code)
         raise SystemExit(next((code for code in WORST_FIRST if code in codes), 0))
@@ -62,7 +65,8 @@ class Check(Command):
         """Each certificate with the weights that it is about."""
         if not self.certificate.is_dir():
             return [(self.certificate, self.agent or _find_agent(self.certificate))]
-        folders = (self.certificate / name for name in FOLDERS)
+        roots = filter(None, (self.certificate, open_pack(self.certificate)))
+        folders = (root / name for root in roots for name in FOLDERS)
         found = sorted(file for folder in folders for file in folder.glob("seed-*.json"))
         if not found:
             remedy = "make some with `remanence certify`"

@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     import duckdb
 
 _DIGEST = "sha256"
+_SMALL = ", compression zstd, compression_level 19"
 _REMEDY = "restore it from a copy, or remove it and run again what wrote it"
 
 
 def write_table(
-    path: Path, columns: Mapping[str, np.ndarray], about: Mapping[str, str] | None = None
+    path: Path,
+    columns: Mapping[str, np.ndarray],
+    about: Mapping[str, str] | None = None,
+    *,
+    small: bool = False,
 ) -> None:
     """Write columns of equal length as one Parquet file, with a digest of what is in them.
 
     Columns are vectors of numbers, truth values or words. What a masked array masks, and what is
-    NaN, becomes null. `about` is kept in the file beside the columns.
+    NaN, becomes null. `about` is kept in the file beside the columns. A `small` file takes longer
+    to write.
 
     >>> from pathlib import Path
     >>> from remanence import store
@@ -37,7 +43,7 @@ def write_table(
     """
     columns = {name: _check(name, column) for name, column in columns.items()}
     notes = {**(about or {}), _DIGEST: _digest(columns)}
-    _write_columns(path, columns, {}, notes)
+    _write_columns(path, columns, {}, notes, _SMALL if small else "")
 
 
 def read_table(path: Path) -> dict[str, np.ndarray]:
@@ -145,15 +151,17 @@ def _write_columns(
     columns: Mapping[str, np.ndarray],
     types: Mapping[str, object],
     notes: Mapping[str, str],
+    options: str = "",
 ) -> None:
-    """`types` are SQL's, of columns that are to have others than NumPy's."""
+    """`types` are SQL's, of columns that are to have others than NumPy's; `options` DuckDB's."""
     import duckdb  # slow to import, and needed by few
 
     arrays, selected = _select_columns(columns, types)
     query = f"select {selected} from columns"
     kept = ", ".join(f"{_quote_name(name)}: {_quote(text)}" for name, text in notes.items())
     # Not by a temporary file of DuckDB's own, which nobody would remove after a kill.
-    options = "format parquet, use_tmp_file false" + (f", kv_metadata {{{kept}}}" if kept else "")
+    options = "format parquet, use_tmp_file false" + options
+    options += f", kv_metadata {{{kept}}}" if kept else ""
 
     def write(temporary: Path) -> None:
         with _open_database().cursor() as connection:

@@ -1,5 +1,7 @@
 """Many runs as one study: planned, run, watched, and read back as tables."""
 
+from remanence.study._archive import Archive as Archive
+from remanence.study._archive import write_archive as write_archive
 from remanence.study._directory import StudyDirectory as StudyDirectory
 from remanence.study._entries import RunEntry as RunEntry
 from remanence.study._entries import list_entries as list_entries

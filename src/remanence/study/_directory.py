@@ -28,7 +28,7 @@ from remanence.study._plan import Job, Study
 from remanence.study._records import AgentRecords
 from remanence.study._shards import adopt_stages, describe_whole
 from remanence.study._stages import name_tables
-from remanence.training import RunDirectory
+from remanence.training import RunDirectory, read_hashes
 
 FORMAT = 1
 
@@ -173,7 +173,8 @@ class StudyDirectory:
     def has_results(self, job: Job) -> bool:
         """Whether all that a job makes is there."""
         run, records = self.open_run(job), self.open_records(job)
-        files = [run.curves_path, *(run.agent_path(seed) for seed in job.seeds)]
+        known = read_hashes(run.path)  # of agents that an archive left out
+        files = [run.curves_path, *(run.agent_path(it) for it in job.seeds if it not in known)]
         if "certify" in job.stages:
             files += [records.certificate_path(seed) for seed in job.seeds]
         return all(file.exists() for file in files) and records.has(*name_tables(job.stages))

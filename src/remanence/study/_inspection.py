@@ -22,7 +22,8 @@ from remanence.study._plan import Job
 from remanence.study._records import AgentRecords, hash_weights
 from remanence.study._rows import Columns, Row
 from remanence.study._stages import stages
-from remanence.training import find_foreign
+from remanence.study._status import DONE, read_job_status
+from remanence.training import find_foreign, read_hashes
 
 _OTHER_WEIGHTS = "this certificate is of another agent's weights"
 
@@ -33,6 +34,14 @@ class Flaw:
 
     path: Path
     problem: str
+
+
+def is_done(directory: StudyDirectory, job: Job) -> bool:
+    """Whether a job says that it is done, and all that it makes is there, whole and its own."""
+    status = read_job_status(directory.status_path(job))
+    if status.state != DONE or not directory.has_results(job):
+        return False
+    return not find_flaws(directory, job)
 
 
 def find_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
@@ -91,7 +100,9 @@ def find_checkpoint_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
 def find_result_flaws(directory: StudyDirectory, job: Job) -> list[Flaw]:
     """What is wrong with what was found out about agents, all of which are there and right."""
     run, records = directory.open_run(job), directory.open_records(job)
-    weights = {seed: hash_weights(run.agent_path(seed)) for seed in job.seeds}
+    known = read_hashes(run.path)
+    files = {seed: run.agent_path(seed) for seed in job.seeds}
+    weights = {s: hash_weights(it) if it.exists() else known[s] for s, it in files.items()}
     tables = dict(_find_table_flaws(records, job, weights))
     table = records.table_path("certificates")
     rows = {} if table in tables or not table.exists() else _read_rows(records)

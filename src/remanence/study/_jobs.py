@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from remanence.store import hold_directory, set_aside
+from remanence.store import hold_directory, set_aside, unpack
 from remanence.study._directory import StudyDirectory
 from remanence.study._inspection import (
     Flaw,
@@ -24,7 +24,7 @@ from remanence.study._records import open_group
 from remanence.study._reporter import TRAINING, JobReporter, JobStopped, report_life
 from remanence.study._stages import Stage, stages
 from remanence.study._status import read_job_status
-from remanence.training import keep_compiled_programs, train
+from remanence.training import keep_compiled_programs, read_hashes, train
 
 
 def run_job(path: str | Path, job: Job, stop: "Stop | None" = None) -> str:
@@ -55,6 +55,7 @@ def run_job(path: str | Path, job: Job, stop: "Stop | None" = None) -> str:
     status_path = directory.status_path(job)
     with hold_directory(directory.lock_path(job), wait=True) as hold:
         directory.remove_leftovers(job)
+        unpack(directory.open_run(job).path)
         with report_life(status_path, job, hold) as reporter:
             _begin(reporter, TRAINING)
             _train(directory, job, reporter, stop)
@@ -174,12 +175,14 @@ def _replace(directory: StudyDirectory, reporter: JobReporter, flaws: Sequence[F
 def _is_trained(directory: StudyDirectory, job: Job) -> bool:
     """Whether there are agents, and curves to the end of the training; a stopped one has some too.
 
-    Curves that were lost come back with the checkpoint, which has them.
+    Curves that were lost come back with the checkpoint, which has them. Agents that an archive left
+    out are not needed where all that is asked of them has been found out.
     """
     run = directory.open_run(job)
     agents = [run.agent_path(seed) for seed in job.seeds]
     if not all(file.exists() for file in (*agents, run.curves_path)):
-        return False
+        known = set(job.seeds) <= read_hashes(run.path).keys() and directory.has_results(job)
+        return known and not find_result_flaws(directory, job)
     iterations = run.load_curves()["iteration"].tolist()
     return max(iterations, default=0) >= job.num_iterations
 

@@ -15,6 +15,7 @@ certificates/seed-1.json ...
 certificates.parquet         a row for each agent
 maze-certificates/seed-1.json ...
 maze_certificates.parquet    a row for each agent, table and way of walking
+packed.tar.xz                in an archive, files of the folders above in one
 """
 
 import dataclasses
@@ -29,7 +30,15 @@ from remanence import envs
 from remanence.certificates import hash_policy, make_row, read_certificate
 from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
-from remanence.store import hold_directory, read_about, read_table, write_table
+from remanence.store import (
+    find_packed,
+    hold_directory,
+    open_pack,
+    read_about,
+    read_table,
+    unpack,
+    write_table,
+)
 from remanence.study._older import derive_outcomes, find_older_table, is_exact, modernize
 from remanence.study._rows import Columns, collect_rows
 from remanence.training import RunDirectory
@@ -75,16 +84,17 @@ class AgentRecords:
     def certificate_path(self, seed: int) -> Path:
         """The certificate of one agent."""
         path, *older = (folder / f"seed-{seed}.json" for folder in self._list_folders())
+        path = find_packed(path)
         found = [file for file in older if file.exists()]
         return found[0] if found and not path.exists() else path
 
     def maze_certificate_path(self, seed: int) -> Path:
         """The certificate of one agent for every sequence of mazes."""
-        return self.path / "maze-certificates" / f"seed-{seed}.json"
+        return find_packed(self.path / "maze-certificates" / f"seed-{seed}.json")
 
     def radius_path(self, seed: int) -> Path:
         """What one agent survives of disturbances, with the evidence."""
-        return self.path / "radii" / f"seed-{seed}.json"
+        return find_packed(self.path / "radii" / f"seed-{seed}.json")
 
     def _list_folders(self) -> list[Path]:
         """Where certificates are, and where an earlier version left them."""
@@ -123,7 +133,9 @@ class AgentRecords:
 
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
-        files = (file for it in self._list_folders() for file in it.glob("seed-*.json"))
+        packed = open_pack(self.path)
+        folders = [*self._list_folders(), *([packed / "certificates"] if packed else [])]
+        files = (file for it in folders for file in it.glob("seed-*.json"))
         numbers = {file.stem.removeprefix("seed-") for file in files}
         return sorted(int(number) for number in numbers if number.isdecimal())
 
@@ -214,11 +226,11 @@ def open_group(
     >>> list(group.agents), list(group.weights)
     ([1], [1])
     """
+    agents = run.load_agents(seeds)
+    unpack(run.path)  # what is found out about them lies beside files that an archive has packed
     known = run.read_description()["what"]["seeds"]
     weights = {s: hash_weights(run.agent_path(s)) for s in known if run.agent_path(s).exists()}
-    return AgentGroup(
-        run.load_agents(seeds), run.load_environment(), weights, records or AgentRecords(run.path)
-    )
+    return AgentGroup(agents, run.load_environment(), weights, records or AgentRecords(run.path))
 
 
 def hash_weights(path: Path) -> str:

@@ -12,12 +12,11 @@ from typing import Any
 
 from remanence.store import Hold, hold_directory, read_owner
 from remanence.study._directory import StudyDirectory
-from remanence.study._inspection import find_flaws
+from remanence.study._inspection import is_done
 from remanence.study._jobs import run_job
 from remanence.study._plan import Job, Study
 from remanence.study._queue import QueueError
 from remanence.study._status import (
-    DONE,
     FAILED,
     RUNNING,
     WAITING,
@@ -107,7 +106,7 @@ def take_up(
     with hold_directory(directory.path) as hold:
         study = directory.begin(study, command, rules)
         directory.set_cancelled(False)
-        left = [job for job in study.jobs if not _is_done(directory, job)]
+        left = [job for job in study.jobs if not is_done(directory, job)]
         for job in left:
             if read_job_status(directory.status_path(job)).replaced:
                 change_status(directory.status_path(job), replaced=[])
@@ -224,10 +223,3 @@ def set_waiting(directory: StudyDirectory, jobs: Sequence[Job]) -> None:
         owner = read_owner(directory.lock_path(job)) if state == RUNNING else None
         if state != WAITING and (owner is None or owner.alive is False):
             change_status(path, state=WAITING, error=None)
-
-
-def _is_done(directory: StudyDirectory, job: Job) -> bool:
-    status = read_job_status(directory.status_path(job))
-    if status.state != DONE or not directory.has_results(job):
-        return False
-    return not find_flaws(directory, job)

@@ -8,6 +8,8 @@ from remanence.training._config import change_config as change_config
 from remanence.training._description import describe_task as describe_task
 from remanence.training._description import find_foreign as find_foreign
 from remanence.training._engines import count_cores as count_cores
+from remanence.training._left_out import read_hashes as read_hashes
+from remanence.training._left_out import write_hashes as write_hashes
 from remanence.training._limits import LARGEST_SEED as LARGEST_SEED
 from remanence.training._limits import MOST_SEEDS as MOST_SEEDS
 from remanence.training._limits import check_seeds as check_seeds

@@ -3,6 +3,8 @@
 run.json                 configuration, versions, the command line if there was one
 curves.parquet           a row for each seed and iteration
 agents/seed-1.safetensors ...
+packed.tar.xz            in an archive, small files such as these in one
+weights.json             in an archive without agents, the hashes of their policies by seed
 checkpoint.safetensors   all of the state, curves so far included: what a resumed run reads
 """
 
@@ -20,6 +22,7 @@ from remanence.errors import StoreError
 from remanence.networks import Agent, read_agent
 from remanence.store import (
     find_difference,
+    find_packed,
     load_arrays,
     locate_difference,
     name_leaves,
@@ -33,6 +36,7 @@ from remanence.store import (
 )
 from remanence.training._description import FORMAT, find_foreign, is_description
 from remanence.training._learner import LearnerState
+from remanence.training._left_out import read_hashes
 
 _DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
@@ -95,7 +99,7 @@ class RunDirectory:
         Traceback (most recent call last):
         remanence.errors.StoreError: ...: this directory holds agents of a run, but ...
         """
-        agents = f"agents/*{self.agent_path(0).suffix}"
+        agents = f"agents/*{self._name_agent(0).suffix}"
         parts = {"agents": agents, "a checkpoint": _CHECKPOINT, "learning curves": _CURVES}
         found = [name for name, files in parts.items() if any(self.path.glob(files))]
         if found and not self.exists:
@@ -256,11 +260,10 @@ class RunDirectory:
         """
         what = self.read_description()["what"]
         origin = {"seed": seed, "environment": what["environment"], "config": what["config"]}
-        path = self.agent_path(seed)
         # Before it is written: killed in between, a run must not keep results of other weights.
-        if _hash_policy(path) not in (None, _hash_agent(agent)):
+        if _hash_policy(self.agent_path(seed)) not in (None, _hash_agent(agent)):
             self._set_results_aside()
-        agent.save(path, origin)
+        agent.save(self._name_agent(seed), origin)
 
     def _set_results_aside(self) -> None:
         tables = (file for file in self.path.glob("*.parquet") if file != self.curves_path)
@@ -278,6 +281,9 @@ class RunDirectory:
 
     def _load_agent(self, seed: int, what: Mapping[str, Any]) -> Agent:
         path = self.agent_path(seed)
+        if seed in read_hashes(self.path) and not path.exists():
+            problem = "the weights of this agent were left out of an archive"
+            raise StoreError(path, problem, "train it again, or archive it with `--weights all`")
         problem = find_foreign(read_agent(path)[1], seed, what)
         if problem:
             raise StoreError(path, problem, "put the run's own file back, or train it again")
@@ -307,7 +313,10 @@ class RunDirectory:
         return self.path / _CURVES
 
     def agent_path(self, seed: int) -> Path:
-        """The weights of one seed."""
+        """The weights of one seed; unpacked for this process, if they are in an archive's pack."""
+        return find_packed(self._name_agent(seed))
+
+    def _name_agent(self, seed: int) -> Path:
         return self.path / "agents" / f"seed-{seed}.safetensors"
 
 
