@@ -9,7 +9,8 @@ import pytest
 from remanence import checker, envs
 from remanence.cells import BMRU, MinGRU
 from remanence.certificates import certify, explain, find_compiled, find_portable, headline
-from remanence.certificates._arrivals import list_arrivals
+from remanence.certificates._arrivals import Undecided, list_arrivals
+from remanence.certificates._certify import _list_solved
 from remanence.certificates._course import chart_course
 from remanence.certificates._itinerary import Itinerary
 from remanence.certificates._walker import Walker
@@ -251,6 +252,29 @@ def test_lingering_at_many_junctions_may_take_longer_than_an_orbit():
     assert compiled.solved.verdict == "no length"
     # Its steps are dear, so that it is given no more for all junctions than for one orbit.
     assert portable.solved.reason == "there is too much lingering at junctions to look at all of it"
+
+
+def solve(automaton, lingering, again):
+    """The lengths that are solved, with so many steps of lingering; None if undecided."""
+    itineraries = {goal: Itinerary(automaton, goal, lingering) for goal in (-1, 1)}
+    try:
+        one, other = _list_solved(itineraries, 10, 10_000, again).values()
+    except Undecided:
+        return None
+    return one & other
+
+
+def test_a_cue_that_fails_from_some_length_on_spares_most_of_the_other():
+    rng, num_spared = np.random.default_rng(5), 0
+    for _ in range(400):
+        automaton = Automaton.draw(rng, num_memories=12, actions=(0.91, 0.03, 0.03, 0.03))
+        exact = solve(automaton, 10_000, None)
+        assert exact is not None
+        for lingering in (1, 20, 60):
+            spared = solve(automaton, lingering, lingering)
+            assert spared in (None, exact)
+            num_spared += spared is not None and solve(automaton, lingering, None) is None
+    assert num_spared >= 50
 
 
 def test_words_fit_a_screen(forever):

@@ -19,6 +19,10 @@ class Undecided(Exception):
     """What was asked for lies beyond the budget."""
 
 
+class Exhausted(Undecided):
+    """Nothing is left of a budget for many questions, so this one was not even looked at."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Arrivals:
     """The time of first arrival at each level; `times[0]` is 0, the start.

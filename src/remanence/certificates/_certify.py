@@ -16,7 +16,12 @@ from remanence._numbers import check_whole
 from remanence.certificates._arrivals import Undecided
 from remanence.certificates._certificate import Certificate, Findings, Horizons
 from remanence.certificates._contraction import prove_contraction
-from remanence.certificates._course import chart_course, find_optimal, find_solved
+from remanence.certificates._course import (
+    chart_course,
+    find_optimal,
+    find_solved,
+    find_solved_among,
+)
 from remanence.certificates._failures import explain_loss, explain_waste
 from remanence.certificates._identity import (
     PORTABLE_VERSION,
@@ -127,6 +132,8 @@ def _find(
     at_once: bool = False,
 ) -> Findings:
     itineraries = {goal: Itinerary(walker, goal, lingering, at_once) for goal in GOALS}
+    # The checker looks at all lengths of both cues, so of the portable program no less is done.
+    again = None if at_once else lingering
     for itinerary in itineraries.values():
         itinerary.orbit.extend(budget)
     names = env[0].action_names
@@ -134,7 +141,7 @@ def _find(
         program=program,
         budget=budget,
         optimal=_find_optimal(itineraries, budget),
-        solved=_find_solved(itineraries, int(np.max(env[1].limit_factor)), budget),
+        solved=_find_solved(itineraries, int(np.max(env[1].limit_factor)), budget, again),
         closures={goal: itinerary.orbit.closure for goal, itinerary in itineraries.items()},
         compatible=check_compatible(itineraries, names),
         separating=check_separating(itineraries, names),
@@ -156,12 +163,11 @@ def _find_optimal(itineraries: Mapping[int, Itinerary], budget: int) -> Horizons
     return Horizons(lengths, None, explain_waste(itineraries, goal, lengths.first_missing))
 
 
-def _find_solved(itineraries: Mapping[int, Itinerary], limit_factor: int, budget: int) -> Horizons:
+def _find_solved(
+    itineraries: Mapping[int, Itinerary], limit_factor: int, budget: int, again: int | None
+) -> Horizons:
     try:
-        sets = {
-            goal: find_solved(chart_course(itinerary, budget), goal, limit_factor)
-            for goal, itinerary in itineraries.items()
-        }
+        sets = _list_solved(itineraries, limit_factor, budget, again)
         lengths = _intersect(sets)
     except Undecided as reason:
         return Horizons(None, str(reason))
@@ -170,6 +176,31 @@ def _find_solved(itineraries: Mapping[int, Itinerary], limit_factor: int, budget
     goal, limit = _find_culprit(sets, lengths.first_missing), limit_factor * lengths.first_missing
     failure = explain_loss(itineraries, goal, lengths.first_missing, limit, budget)
     return Horizons(lengths, None, failure)
+
+
+def _list_solved(
+    itineraries: Mapping[int, Itinerary], limit_factor: int, budget: int, again: int | None
+) -> dict[int, LengthSet]:
+    """The lengths that are solved after each cue; where both matter, all of them.
+
+    If all lengths of one cue cannot be looked at, and the other one is solved on finitely many, it
+    is asked for these alone, with `again` so many steps of lingering. The other one comes first.
+    """
+    sets, doubts = {}, {}
+    for goal, itinerary in itineraries.items():
+        try:
+            sets[goal] = find_solved(chart_course(itinerary, budget), goal, limit_factor)
+        except Undecided as reason:
+            if again is None:
+                raise
+            doubts[goal] = reason
+    for goal, reason in doubts.items():
+        known = next(iter(sets.values()), None)
+        if known is None or not known.bounded:
+            raise reason
+        itineraries[goal].grant(again or 0)
+        sets[goal] = find_solved_among(itineraries[goal], known, limit_factor, budget)
+    return sets
 
 
 def _intersect(sets: Mapping[int, LengthSet]) -> LengthSet:

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
-from remanence.certificates._arrivals import Undecided
+from remanence.certificates._arrivals import Exhausted, Undecided
 from remanence.certificates._itinerary import Itinerary
 from remanence.certificates._lengths import MOST_LISTED, LengthSet
 from remanence.certificates._orbit import Closure
@@ -63,6 +63,29 @@ def find_solved(course: Course, goal: int, limit_factor: int) -> LengthSet:
     lengths = np.arange(1, len(course.arms) + 1)
     within = (limit_factor == 0) | (course.num_steps <= limit_factor * lengths)
     return LengthSet((course.arms == goal) & within, course.period)
+
+
+def find_solved_among(
+    itinerary: Itinerary, lengths: LengthSet, limit_factor: int, budget: int
+) -> LengthSet:
+    """Those of finitely many lengths on which the episode ends so; others are not looked at."""
+    assert lengths.bounded
+    solved = np.zeros(len(lengths.listed), bool)
+    for index in np.flatnonzero(lengths.listed).tolist():
+        solved[index] = _solves(itinerary, index + 1, limit_factor * (index + 1), budget)
+    return LengthSet(solved, 1)
+
+
+def _solves(itinerary: Itinerary, length: int, limit: int, budget: int) -> bool:
+    try:
+        arm, num_steps = itinerary.end(length, limit or budget)
+    except Exhausted:
+        raise
+    except Undecided:
+        if not limit:
+            raise
+        return False  # it does not end within the limit
+    return arm == itinerary.goal and (not limit or num_steps <= limit)
 
 
 def _count_cycles_to_settle(course: Course, goal: int, limit_factor: int) -> int:

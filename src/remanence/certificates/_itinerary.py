@@ -10,7 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from remanence.certificates._arrivals import Arrivals, Undecided, find_arrivals, list_arrivals
+from remanence.certificates._arrivals import (
+    Arrivals,
+    Exhausted,
+    Undecided,
+    find_arrivals,
+    list_arrivals,
+)
 from remanence.certificates._lingering import Response, respond
 from remanence.certificates._orbit import Orbit
 from remanence.certificates._walker import ARMS, AbstractWalker, Spot
@@ -59,6 +65,10 @@ class Itinerary:
             return NEVER
         response = self.respond(time - 1, length, budget)
         return Ending(response.arm, time + response.num_steps) if response.arm else NEVER
+
+    def grant(self, lingering_budget: int) -> None:
+        """Allow so many steps of lingering from here on."""
+        self._lingering_budget = lingering_budget
 
     def open(self) -> int:
         """The first action in a maze of length 1, where cue and junction are seen together."""
@@ -131,7 +141,7 @@ class Itinerary:
         time = None if time is None else self.orbit.reduce(time)
         if (time, length) not in self._responses:
             if self._lingering_budget <= 0:
-                raise Undecided("there is too much lingering at junctions to look at all of it")
+                raise Exhausted("there is too much lingering at junctions to look at all of it")
             memory = None if time is None else self.orbit.memory(time)
             response, num_steps = respond(self._walker, memory, self.goal, length, budget)
             self._lingering_budget -= num_steps
