@@ -13,6 +13,8 @@ from remanence.certificates._arrivals import Undecided, list_arrivals
 from remanence.certificates._certify import _list_solved
 from remanence.certificates._course import chart_course
 from remanence.certificates._itinerary import Itinerary
+from remanence.certificates._lingering import respond
+from remanence.certificates._orbit import Orbit
 from remanence.certificates._walker import Walker
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import evaluate
@@ -275,6 +277,32 @@ def test_a_cue_that_fails_from_some_length_on_spares_most_of_the_other():
             assert spared in (None, exact)
             num_spared += spared is not None and solve(automaton, lingering, None) is None
     assert num_spared >= 50
+
+
+def count_down(num_memories: int) -> Automaton:
+    """One whose memory falls by one in each step and then stands still, whatever it sees."""
+    falls = [(max(0, number - 1), RIGHT) for number in range(num_memories)]
+    start = (num_memories - 1, RIGHT)
+    return Automaton(falls, falls, [[start, start], [start, start]])
+
+
+def test_a_memory_that_stands_still_is_seen_soon():
+    # Brent's method alone would have to keep a memory after 2999, which is that after 4095.
+    orbit = Orbit(count_down(3000), 1)
+    orbit.extend(3100)
+    assert orbit.closure == (2999, 1)
+    for num_memories in (1, 2, 64, 65, 66, 128, 129):  # where blocks begin and end
+        orbit = Orbit(count_down(num_memories), 1)
+        orbit.extend(1000)
+        assert orbit.closure == (num_memories - 1, 1)
+        np.testing.assert_array_equal(orbit.memory(500), orbit.memory(num_memories - 1))
+
+
+def test_who_stands_still_at_a_junction_is_seen_soon():
+    walker = count_down(1000)
+    response, num_steps = respond(walker, np.array([999, RIGHT]), 1, None, 10_000)
+    assert (response.arm, response.reach) == (0, 0)
+    assert num_steps == 1024
 
 
 def test_words_fit_a_screen(forever):

@@ -84,12 +84,18 @@ class _Search:
     def _compare(
         self, begin: int, trace: Trace, distances: np.ndarray, endless: bool
     ) -> Response | None:
-        """Whether the kept memory comes again: where it was, or farther from the junction."""
+        """Whether the kept memory comes again: where it was, or farther from the junction.
+
+        Or whether memory and agent stand still, which is how most come to stay.
+        """
+        farthest = max(self._farthest, int(distances.max()))
+        still = np.all(trace.memories[1:] == trace.memories[:-1], axis=1)
+        if np.any(still & (distances[1:] == distances[:-1])):
+            return Response(arm=0, num_steps=0, reach=farthest)
         if self._kept is None:
             return None
         time, memory, distance = self._kept
         same = np.all(trace.memories == memory[None], axis=1)
-        farthest = max(self._farthest, int(distances.max()))
         if np.any(same & (distances == distance)):
             return Response(arm=0, num_steps=0, reach=farthest)
         away = np.flatnonzero(same & (distances > distance))

@@ -31,9 +31,10 @@ class Orbit:
     all later times are known without computing them.
 
     The repetition is found as in Brent (1980): one memory is kept, and the next is chosen when the
-    time has doubled. Only each block's last memory is stored; the others are computed again when
-    they are wanted. With `at_once` a mark of every memory is kept, and the first repetition is seen
-    when it happens: then whether an orbit closes within some steps is a fact about the orbit.
+    time has doubled; one that stands still, the most usual end, is seen in its block. Only each
+    block's last memory is stored; the others are computed again when they are wanted. With
+    `at_once` a mark of every memory is kept, and the first repetition is seen when it happens: then
+    whether an orbit closes within some steps is a fact about the orbit.
     """
 
     def __init__(self, walker: AbstractWalker, goal: int, at_once: bool = False):
@@ -128,6 +129,8 @@ class Orbit:
         if self._marks is not None:
             self._compare_marks(begin, memories, self._marks)
             return
+        if self._rests(begin, memories):
+            return
         if self._kept is not None:
             time, memory = self._kept
             hits = np.flatnonzero(np.all(memories == memory[None], axis=1))
@@ -137,6 +140,15 @@ class Orbit:
         last = begin + len(memories) - 1
         if self._kept is None or last >= 2 * self._kept[0]:
             self._kept = last, memories[-1]
+
+    def _rests(self, begin: int, memories: Memories) -> bool:
+        """Whether a memory is the same as the one before; the first that is closes the orbit."""
+        before = self._corners[-2]
+        joined = memories if before is None else np.concatenate([before[None], memories])
+        hits = np.flatnonzero(np.all(joined[1:] == joined[:-1], axis=1))
+        if len(hits):
+            self.closure = Closure(begin - (before is not None) + int(hits[0]), 1)
+        return bool(len(hits))
 
     def _compare_marks(self, begin: int, memories: Memories, marks: dict[bytes, int]) -> None:
         for time, memory in enumerate(memories, start=begin):

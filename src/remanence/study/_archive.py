@@ -36,7 +36,7 @@ from remanence.training import RunDirectory, read_hashes, write_hashes
 
 KEPT_WEIGHTS = ("small", "all", "none")
 KEPT_CURVES = ("returns", "all")
-# An agent of the T-maze has 6 KB, one of the LookupTreeMaze or a deep one 350 KB and more.
+# One of five units has 6 KB, one of 128 units 350 KB and more.
 LARGEST_SMALL = 65_536
 _FORMAT = 1
 _NOTE = "archive.json"
