@@ -123,6 +123,24 @@ def test_claims_that_disagree_come_first_and_untested_ones_are_folded(study, mon
     assert "1 claim that" in folded
 
 
+def test_what_could_not_be_told_from_its_opposite_says_so(study, monkeypatch):
+    def make_claim(number):
+        finding = Finding("", agrees=True, num_models=number)
+        return Claim(f"All {number}.", "all", lambda tables: finding, "", overturned="agrees")
+
+    claims = {str(number): make_claim(number) for number in (6, 60)}
+    changed = dataclasses.replace(find_experiment("tmaze"), figures={}, claims=claims)
+    monkeypatch.setattr(_page, "find_experiment", lambda name: changed)
+    written = write_report(study)
+    text = " ".join(written.path.read_text().split())
+    # A model of which one in ten is would be among six with 1 - 0.9^6.
+    assert text.count("Too few models to tell this from its opposite: 46% sure.") == 1
+    assert "as is the case for 1 of the verdicts below" in text
+    few, many = (written.path.parent / "claims.md").read_text().splitlines()[2:4]
+    assert "| 46%: too few models to tell it from its opposite |" in few
+    assert "| 99% |" in many
+
+
 def test_the_same_study_gives_the_same_report(study, tmp_path, one_figure):
     one = write_report(study, tmp_path / "one" / "report.html").path.read_bytes()
     two = write_report(study, tmp_path / "two" / "report.html").path.read_bytes()

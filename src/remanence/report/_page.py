@@ -121,7 +121,7 @@ def _say_sureness(finding: Finding) -> str:
         return "–"
     # Not rounded up to what would be sure.
     share = f"{int(100 * finding.sureness)}%"
-    return share if finding.sure else f"{share}: too few models to tell"
+    return share if finding.sure else f"{share}: too few models to tell it from its opposite"
 
 
 def _render(
@@ -155,6 +155,7 @@ def _render(
         verdicts=report.count_verdicts(),
         fewest=(FEWEST_MODELS, FEWEST_COUNTED),
         sure=(NUM_STUDIES, SURE),
+        num_unsure=sum(not finding.sure for finding in report.findings.values()),
         say_sureness=_say_sureness,
         rules=report.rules,
         arms=report.arms,
