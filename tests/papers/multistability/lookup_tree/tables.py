@@ -83,6 +83,7 @@ def make_tables():
         "lost": stack(list(list_lost())),
         "variants": stack(compared),
         "maze_certificates": stack(list(list_certified(agents))),
+        "radii": stack(list(list_radii(agents))),
         **parts,
     }
 
@@ -143,6 +144,19 @@ def list_certified(agents):
                     "refuted_in": 10.0 ** (place + 1) * agent["seed"] if refuted else np.nan,
                     "fails_by": ("stall" if agent["seed"] == 1 else "wrong arm") if refuted else "",
                 }
+
+
+def list_radii(agents):
+    """Hybrids survive something with one table; what breaks the last of them was not found."""
+    for row in list_certified([it for it in agents if it["model"] in ("bmru", "hybrid")]):
+        if row["walk"] == "any":
+            kept = row["verdict"] == "certified"
+            found = 0.1 * row["seed"] if row["seed"] < 3 else np.nan
+            yield row | {
+                "certified_mazes": np.inf if kept else row["refuted_in"] - 1,
+                "radius_certified": 0.01 * row["seed"] if kept else 0.0,
+                "radius_broken": found if kept else 0.0,
+            }
 
 
 def select_seed(tables, seed):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from remanence.figures import Tables, draw_figure, select_rows
+from remanence.papers.multistability._radii import FLOOR
 from remanence.papers.multistability.lookup_tree._figures import FIGURES
 from remanence.papers.multistability.lookup_tree._scatter import SPREAD
 from tests.papers.multistability.lookup_tree.tables import (
@@ -148,7 +149,7 @@ def test_arms_are_side_by_side():
 
 def test_a_study_without_variants_does_not_miss_them():
     optional = [name for name, figure in FIGURES.items() if figure.optional]
-    assert optional == ["certified", "variants"]
+    assert optional == ["certified", "radii", "variants"]
 
 
 def test_learning_curves_are_of_each_model():
@@ -175,3 +176,20 @@ def test_failures_are_marked_and_what_is_proved_is_counted():
         told = [text.get_text() for text in axes.texts]
         assert told.count("3, 0 of 6") == told.count("0, 3 of 6") == 1
         assert told.count("0, 0 of 6") == 3
+
+
+def test_radii_stand_at_what_is_certified():
+    (axes,), found = draw("radii").axes, TABLES["radii"]
+    lines = get_lines(axes)
+    assert sorted(lines) == ["BMRU", "hybrid"]
+    for model in ("bmru", "hybrid"):
+        rows, line = select_rows(found, model=model), lines[NAMES[model]]
+        np.testing.assert_allclose(line.get_ydata(), np.maximum(rows["radius_certified"], FLOOR))
+        _, opened = (it for it in axes.lines if it.get_color() == line.get_color())
+        np.testing.assert_allclose(opened.get_ydata(), np.maximum(rows["radius_broken"], FLOOR))
+        np.testing.assert_array_equal(opened.get_xdata(), line.get_xdata())
+        finite = np.isfinite(rows["certified_mazes"])
+        spans, places = rows["certified_mazes"][finite], line.get_xdata()
+        np.testing.assert_allclose(places[finite], spans, rtol=0.3)
+        assert all(places[~finite] > 2 * spans.max(initial=0))
+    assert axes.get_xticklabels()[-2].get_text() == "every\nnumber"

@@ -1,5 +1,7 @@
 """Tables that are derived from the store, against what the agents were made to do."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -181,3 +183,32 @@ def test_certificates_are_read_where_there_are_some(tmp_path):
     write_table(study / "runs" / "lookup-tree-hybrid" / "maze_certificates.parquet", columns)
     found = derive_tables(read_records(study))["maze_certificates"]
     assert (found["model"].tolist(), found["verdict"].tolist()) == (["hybrid"], ["certified"])
+
+
+def test_radii_are_beside_what_is_certified_of_the_same_way_of_walking(tmp_path):
+    """The first way of walking is not the one that the radii are of."""
+    study = write_study(tmp_path / "study")
+    run = study / "runs" / "lookup-tree-hybrid"
+    plan = json.loads((study / "study.json").read_text())
+    for job in plan["jobs"]:
+        job["stages"] = [*job["stages"], "radius"]
+    (study / "study.json").write_text(json.dumps(plan))
+    tables = ("+-", "-+", "++")
+    certificates = {
+        **{"seed": np.ones(6, int), "table": np.array(2 * tables)},
+        **{"walk": np.array(["greedy"] * 3 + ["any"] * 3)},
+        **{"verdict": np.array(["refuted"] * 3 + ["certified", "refuted", "refuted"])},
+        **{"refuted_in": np.array([1, 1, 1, 0, 5, 7]), "earliest": np.array([True] * 5 + [False])},
+    }
+    write_table(run / "maze_certificates.parquet", certificates)
+    radii = {
+        **{"seed": np.ones(3, int), "table": np.array(tables), "walk": np.array(["any"] * 3)},
+        **{"radius_certified": np.array([0.1, 0.0, 0.0])},
+        **{"radius_broken": np.ma.masked_array([0.0, 0.0, 0.0], [True, False, False])},
+    }
+    write_table(run / "radii.parquet", radii)
+    found = derive_tables(read_records(study))["radii"]
+    assert found["table"].tolist() == list(tables)
+    assert found["certified_mazes"].tolist() == [np.inf, 4, 0]
+    assert found["radius_certified"].tolist() == [0.1, 0, 0]
+    np.testing.assert_array_equal(found["radius_broken"], [np.nan, 0, 0])

@@ -5,6 +5,7 @@ import functools
 from remanence.figures import StudyFigure, draw_learning
 from remanence.papers.multistability._environments import draw_environments
 from remanence.papers.multistability._looks import LOOKS
+from remanence.papers.multistability._radii import Span, draw_radii
 from remanence.papers.multistability.lookup_tree._certified import draw_certified
 from remanence.papers.multistability.lookup_tree._lost import draw_lost
 from remanence.papers.multistability.lookup_tree._reach import draw_reach
@@ -38,6 +39,8 @@ def _describe_scatter(kind: str, acting: str) -> StudyFigure:
         counterpart=_COUNTERPARTS[kind],
     )
 
+
+_SPAN = Span("certified_mazes", "certified span (mazes)", "every\nnumber", least=0.4)
 
 FIGURES = {
     "parallelizable": _describe_scatter("parallelizable", "sampled"),
@@ -75,6 +78,18 @@ FIGURES = {
         "one, and every arm that is taken the right one; crosses never take an arm. Straight "
         "ahead and any walk: at every junction the right arm is the more likely of the two, when "
         "the model is led there, in the fewest steps or in any way there is.",
+        optional=True,
+    ),
+    "radii": StudyFigure(
+        functools.partial(draw_radii, _SPAN),
+        needs=("radii",),
+        title="Disturbances that memories of tables survive",
+        caption="A bar for each model and table. Every number of every observation may be off by a "
+        "radius, each step anew. Full markers: a radius that the memory is proved to survive in "
+        "every sequence of mazes. Open markers: one at which a disturbance was found that makes it "
+        "fail. The truth lies on the bar between them, against the number of mazes that are "
+        "certified without any disturbance, for the way of walking in which most tables are: every "
+        "number, or as many as come before the first failure, and 0 where that is not known.",
         optional=True,
     ),
     "greedy-parallelizable": _describe_scatter("parallelizable", "greedy"),

@@ -15,6 +15,9 @@ lost        a row for each model and `when` ("early", "late"): of the decisions 
             the table, the index or the flag again, and how many right ones are spoiled by it
 maze_certificates
             for each agent, table and way of walking what is proved of any number of mazes
+radii       a row for each agent and table whose robustness was looked at: `radius_certified`,
+            `radius_broken`, and the `certified_mazes` that it is right in without disturbance, for
+            the same way of walking: infinite, or those before the first failure
 variants    `scores` of sampling agents of other arms, and of those of the main arm with the same
             model and seed; `beside` is the variant that a row is to be compared in
 sampled_scores_of_nonlinear_models, greedy_scores_of_parallelizable_models, ...
@@ -68,6 +71,10 @@ COUNTS = (
     *("num_decisions", "num_wrong", "cured_by_none"),
     *(f"{effect}_by_{part}" for effect in ("cured", "spoiled") for part in INTERVENTIONS),
 )
+RADIUS_COLUMNS = (
+    *("job", "model", "seed", "table", "walk"),
+    *("radius_certified", "radius_broken", "certified_mazes"),
+)
 LOST_COLUMNS = ("model", "when", "first", "last", *COUNTS)
 
 Row = dict[str, Any]
@@ -86,6 +93,7 @@ def derive_tables(records: Records) -> Tables:
         "reach": stack_rows(list(_list_reach(records)), REACH_COLUMNS),
         "lost": stack_rows(list(_list_lost(records)), LOST_COLUMNS),
         "maze_certificates": records.tables["maze_certificates"],
+        "radii": stack_rows(list(_list_radii(records)), RADIUS_COLUMNS),
         "variants": stack_rows(list(_list_variants(rows, records.variants)), VARIANT_COLUMNS),
         **{
             f"{acting}_scores_of_{kind}_models": select_rows(
@@ -160,6 +168,27 @@ def _list_lost(records: Records) -> Iterator[Row]:
     for labels, members in _split({**losses, "when": when}, ("model", "when")):
         ends = {"first": int(members["first"].min()), "last": int(members["last"].max())}
         yield labels | ends | {name: int(members[name].sum()) for name in COUNTS}
+
+
+def _list_radii(records: Records) -> Iterator[Row]:
+    """What disturbances each memory survives, where that was looked at and it was certified."""
+    names = ("job", "seed", "table", "walk")
+    certified = {
+        tuple(row[name] for name in names): row
+        for row in list_rows(records.tables["maze_certificates"])
+    }
+    for row in list_rows(records.tables.get("radii", {})):
+        known = certified.get(tuple(row[name] for name in names))
+        if known is not None:
+            row["certified_mazes"] = _count_certified_mazes(known)
+            yield {name: row[name] for name in RADIUS_COLUMNS}
+
+
+def _count_certified_mazes(row: Row) -> float:
+    if row["verdict"] == "certified":
+        return np.inf
+    # All shorter sequences are right only if the one that fails was looked for in their order.
+    return row["refuted_in"] - 1.0 if row.get("earliest") == 1 else 0.0
 
 
 def _list_variants(main: Sequence[Row], variants: Mapping[str, Records]) -> Iterator[Row]:

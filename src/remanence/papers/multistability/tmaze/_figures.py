@@ -12,10 +12,10 @@ from remanence.figures import (
 )
 from remanence.papers.multistability._environments import draw_environments
 from remanence.papers.multistability._looks import LOOKS
+from remanence.papers.multistability._radii import Span, draw_radii
 from remanence.papers.multistability._single_units import draw_single_units
 from remanence.papers.multistability._sketch import draw_sketch
 from remanence.papers.multistability.tmaze._outcomes import draw_outcomes
-from remanence.papers.multistability.tmaze._radii import draw_radii
 from remanence.papers.multistability.tmaze._spans import draw_spans
 from remanence.papers.multistability.tmaze._transients import draw_transients
 
@@ -23,6 +23,8 @@ from remanence.papers.multistability.tmaze._transients import draw_transients
 def _draw_outcomes_of(table: str, tables: Tables) -> Figure:
     return draw_generalization({**tables, "outcomes": tables[table]}, LOOKS)
 
+
+_SPAN = Span("solved_span", "certified span (lengths from 1 on)", "every\nlength", least=1)
 
 FIGURES = {
     "nonlinear": StudyFigure(
@@ -65,7 +67,7 @@ FIGURES = {
         "not about a sample of them.",
     ),
     "radii": StudyFigure(
-        draw_radii,
+        functools.partial(draw_radii, _SPAN),
         needs=("radii",),
         title="Disturbances that agents survive",
         caption="Every number of every observation may be off by a radius, each step anew. Full "
