@@ -279,6 +279,21 @@ def test_a_cue_that_fails_from_some_length_on_spares_most_of_the_other():
     assert num_spared >= 50
 
 
+def test_what_is_left_of_the_other_has_to_be_looked_at_all_the_same():
+    """After one cue it is right up to length 4, after the other it lingers at every junction."""
+    right = [min(number + 1, 3) for number in range(4)]
+    right += [min(number + 1, 13) for number in range(4, 14)]
+    corridor = [(number, RIGHT) for number in [*right, *range(14, 19)]]
+    junction = [(0, UP)] * 3 + [(3, DOWN)] + [(14, RIGHT)] * 10
+    junction += [(number + 1, RIGHT) for number in range(14, 18)] + [(18, DOWN)]
+    openings = [[(0, RIGHT), (4, RIGHT)], [(0, UP), (4, DOWN)]]
+    automaton = Automaton(corridor, junction, openings)
+    assert str(solve(automaton, 10_000, None)) == "lengths 1 to 4"
+    assert solve(automaton, 1, None) is None
+    assert str(solve(automaton, 1, 100)) == "lengths 1 to 4"
+    assert solve(automaton, 1, 1) is None
+
+
 def count_down(num_memories: int) -> Automaton:
     """One whose memory falls by one in each step and then stands still, whatever it sees."""
     falls = [(max(0, number - 1), RIGHT) for number in range(num_memories)]
