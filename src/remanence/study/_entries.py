@@ -64,7 +64,9 @@ class RunEntry:
         return found.get("about") or _find_out(self.cell, lambda: envs.restore(described))
 
     def _make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
-        return get_preset(self.preset).set_up(self.cell, self.changes, self.network).env
+        # Whether some changes are possible depends on the number of iterations.
+        changes = {**self.changes, "num_iterations": self.num_iterations}
+        return get_preset(self.preset).set_up(self.cell, changes, self.network).env
 
 
 def list_entries(path: str | Path) -> list[RunEntry]:

@@ -8,7 +8,14 @@ import pytest
 
 from remanence.cli import main
 from remanence.report import find_experiment
-from remanence.study import Study, estimate, list_profiles, load_profile
+from remanence.study import (
+    Study,
+    StudyDirectory,
+    estimate,
+    list_entries,
+    list_profiles,
+    load_profile,
+)
 from remanence.training import get_preset
 
 PROFILES = find_experiment("lookup-tree").profiles
@@ -24,6 +31,11 @@ def load(profile: str) -> Study:
 def get_task(job):
     environment, _ = job.make_environment()
     return environment.table_size, environment.index_encoding
+
+
+def test_what_grows_is_known_of_a_study_without_its_runs(tmp_path):
+    StudyDirectory(tmp_path).begin(load("laptop"))
+    assert {entry.about["growth"]["name"] for entry in list_entries(tmp_path)} == {"num_mazes"}
 
 
 def test_there_are_four_sizes_and_two_studies_of_options():
