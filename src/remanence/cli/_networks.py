@@ -4,6 +4,7 @@ import dataclasses
 import json
 from typing import Annotated
 
+import equinox as eqx
 import jax
 from rich.console import Console
 from rich.table import Table
@@ -44,7 +45,8 @@ class Networks(Command):
         )
         name = self.environment or ENVIRONMENT_OF.get(self.architecture, "tmaze")
         environment, _ = envs.make(name)
-        policy = make_policy(
+        policy = eqx.filter_eval_shape(  # as numbers are of no interest
+            make_policy,
             architecture,
             environment.observation_size,
             environment.num_actions,

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 
 class ParameterCount(NamedTuple):
@@ -20,15 +21,20 @@ class ParameterCount(NamedTuple):
 
 
 def count_parameters(module: Any) -> list[ParameterCount]:
-    """Every array of parameters in a module, from the input to the output.
+    """Every array of parameters in a module, or in its shape, from the input to the output.
 
     >>> from remanence import cells, networks
     >>> counts = networks.count_parameters(cells.MinGRU(1, 2, key=jax.random.key(0)))
     >>> [count.path for count in counts], sum(count.size for count in counts)
     (['inputs.weight', 'inputs.bias'], 8)
     """
-    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(module, eqx.is_inexact_array))
+    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(module, _is_parameter))
     return [
         ParameterCount(jax.tree_util.keystr(path).lstrip("."), leaf.shape, leaf.size)
         for path, leaf in leaves
     ]
+
+
+def _is_parameter(leaf: Any) -> bool:
+    is_array = isinstance(leaf, jax.Array | jax.ShapeDtypeStruct)
+    return is_array and jnp.issubdtype(leaf.dtype, jnp.inexact)
