@@ -1,9 +1,6 @@
 """What documents show runs, and what they say that commands print is what these print."""
 
-import os
 import re
-import subprocess
-import sys
 from importlib.metadata import version
 
 import jax
@@ -16,12 +13,6 @@ from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = (*PAGES, "docs/results/tmaze/README.md", "docs/results/lookup-tree/README.md")
 PAGES = (*PAGES, "docs/results/lookup-tree-lasting/README.md", "docs/results/lookup-tree/trials.md")
-# Where compiled programs are kept, and which; and what is left out of them, which is not computed.
-KEPT_COMPILED = (
-    "JAX_COMPILATION_CACHE_DIR",
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
-    "JAX_TRACEBACK_IN_LOCATIONS_LIMIT",
-)
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
 SNIPPETS = [
     pytest.param(code, id=f"{name}, {number}")
@@ -53,18 +44,14 @@ SHOWING = [name for name in DOCUMENTS if list_commands(TEXTS[name])]
 
 
 @pytest.fixture(scope="module")
-def renewed(tmp_path_factory):
+def renewed(tmp_path_factory, nursery):
     """A directory of the documents with what their commands print now."""
     # A process of its own, as users have: tests compile with less optimization, to other bits. What
     # is compiled may be shared; JAX keeps it apart by how it was compiled.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
-    environment |= {k: v for k, v in os.environ.items() if k in KEPT_COMPILED}
     directory = tmp_path_factory.mktemp("documents")
-    command = [sys.executable, "-m", "tests.documents", *SHOWING, "--into", directory]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    command = ("-m", "tests.documents", *SHOWING, "--into", directory)
+    done = nursery.start(*command, log=directory / "log", environment={"XLA_FLAGS": ""})
+    assert done.wait() == 0, done.stderr
     return directory
 
 

@@ -29,7 +29,11 @@ FIGURES = {
 
 @pytest.fixture(scope="module", params=list(FIGURES), ids="-".join)
 def drawn(request, coarse_sketch):
-    return request.param, draw_figure(FIGURES[request.param], get_tables(request.param))
+    figure = draw_figure(FIGURES[request.param], get_tables(request.param))
+    figure.draw_without_rendering()
+    # Finding room for all takes longest by far, and would be done again by every test.
+    figure.set_layout_engine("none")
+    return request.param, figure
 
 
 def get_tables(name):

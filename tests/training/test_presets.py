@@ -31,12 +31,10 @@ def test_dropout_changes_updates_and_not_acting():
     """The same first rollout with and without dropout, and then different weights."""
     preset = get_preset("lookup-tree")
     config = change_config(preset.config, SMALL | {"num_iterations": 1})
-    env = envs.make(preset.environment)
+    env = envs.make(preset.environment, **preset.environment_options)
     curves, weights = [], []
-    for dropout in (0.0, 0.1):
-        network = make_architecture(
-            "lookup-tree", cell="mingru", dropout=dropout, state_size=16, encoder=(16,), head=(8,)
-        )
+    for dropout in (0.0, 0.1):  # of which 0.1 is the preset's, so that it is compiled already
+        network = make_architecture(preset.architecture, cell="gru", dropout=dropout)
         training = train(env, network, config, [1])
         curves.append(training.curves)
         weights.append(np.asarray(training.agents[1].policy.output.weight))
