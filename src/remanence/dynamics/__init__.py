@@ -18,7 +18,6 @@ from remanence.dynamics._bifurcation import Bifurcation as Bifurcation
 from remanence.dynamics._bifurcation import trace_bifurcation as trace_bifurcation
 from remanence.dynamics._fixed_points import FixedPoint as FixedPoint
 from remanence.dynamics._fixed_points import find_fixed_points as find_fixed_points
-from remanence.dynamics._linear import find_sole_attractor as find_sole_attractor
 from remanence.dynamics._maps import IdleMap as IdleMap
 from remanence.dynamics._maps import from_numpy as from_numpy
 from remanence.dynamics._maps import idle_map as idle_map
@@ -32,3 +31,4 @@ from remanence.dynamics._vaa import TOLERANCE as TOLERANCE
 from remanence.dynamics._vaa import VAA as VAA
 from remanence.dynamics._vaa import SaturationWarning as SaturationWarning
 from remanence.dynamics._vaa import compute_vaa as compute_vaa
+from remanence.dynamics._vaa import find_sole_attractor as find_sole_attractor

@@ -112,14 +112,8 @@ def find_attractors(
     >>> round(left.time_constant_steps, 3), left.time_constant_error_steps < 1e-12
     (0.558, True)
     """
-    attractors, labels = find_with_labels(
-        step,
-        starts,
-        smooth=smooth,
-        budget=budget,
-        tolerance=tolerance,
-        merge_distance=merge_distance,
-    )
+    options = smooth, budget, tolerance, merge_distance
+    attractors, labels = find_with_labels(step, starts, *options)
     warn_if_unsettled(labels, budget, stacklevel=2)
     warn_if_uncertain(
         ((it.time_constant_steps, it.time_constant_error_steps) for it in attractors), stacklevel=2
@@ -143,7 +137,6 @@ def warn_if_unsettled(labels: Int[np.ndarray, "..."], budget: int, stacklevel: i
 def find_with_labels(
     step: Step,
     starts: Starts,
-    *,
     smooth: bool,
     budget: int,
     tolerance: float | None,

@@ -67,13 +67,7 @@ def map_basins(
     u = np.linspace(*extent[:2], resolution, dtype=origin.dtype)
     v = np.linspace(*extent[2:], resolution, dtype=origin.dtype)
     grid = origin + v[:, None, None] * axes[1] + u[None, :, None] * axes[0]
-    attractors, labels = find_with_labels(
-        step,
-        grid.reshape(-1, origin.size),
-        smooth=smooth,
-        budget=budget,
-        tolerance=tolerance,
-        merge_distance=merge_distance,
-    )
+    starts, options = grid.reshape(-1, origin.size), (smooth, budget, tolerance, merge_distance)
+    attractors, labels = find_with_labels(step, starts, *options)
     warn_if_unsettled(labels, budget, stacklevel=2)
     return Basins(labels.reshape(grid.shape[:2]), u, v, origin, axes, attractors)

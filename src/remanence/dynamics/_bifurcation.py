@@ -107,14 +107,8 @@ def _find_rows(
     merge_distance: float,
 ) -> tuple[Rows, Int[np.ndarray, " starts"]]:
     """What was found at one value, and the attractor of every start, as `find_with_labels` has."""
-    attractors, labels = find_with_labels(
-        step,
-        starts,
-        smooth=smooth,
-        budget=budget,
-        tolerance=tolerance,
-        merge_distance=merge_distance,
-    )
+    options = smooth, budget, tolerance, merge_distance
+    attractors, labels = find_with_labels(step, starts, *options)
     # An orbit that starts on an unstable fixed point stays there, and is listed below.
     cycles = [(it.points, True) for it in attractors if it.stable or not smooth]
     if smooth:

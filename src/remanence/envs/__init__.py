@@ -10,9 +10,9 @@ from remanence.envs._environment import NO_DECISION as NO_DECISION
 from remanence.envs._environment import RIGHT_DECISION as RIGHT_DECISION
 from remanence.envs._environment import WRONG_DECISION as WRONG_DECISION
 from remanence.envs._environment import AbstractEnvironment as AbstractEnvironment
+from remanence.envs._environment import Growth as Growth
 from remanence.envs._environment import Script as Script
-from remanence.envs._growth import Growth as Growth
-from remanence.envs._growth import space_lengths as space_lengths
+from remanence.envs._environment import space_lengths as space_lengths
 from remanence.envs._lookup_tree_maze import LookupTreeMaze as LookupTreeMaze
 from remanence.envs._lookup_tree_maze import LookupTreeMazeParams as LookupTreeMazeParams
 from remanence.envs._lookup_tree_maze import LookupTreeMazeState as LookupTreeMazeState

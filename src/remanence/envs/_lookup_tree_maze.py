@@ -18,8 +18,7 @@ from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence._words import Seed, Word, seed_from, word_at
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from
-from remanence.envs._environment import Script
-from remanence.envs._growth import Growth
+from remanence.envs._environment import Growth, Script
 from remanence.envs._render import Corridor, Scene, Table, show_number
 from remanence.errors import InvalidOptionError
 

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from remanence._typing import Action, Flag, Key, Observation, Scalar
-from remanence.envs._environment import AbstractEnvironment, Script
-from remanence.envs._growth import Growth
+from remanence.envs._environment import AbstractEnvironment, Growth, Script
 from remanence.envs._render import Scene
 
 NO_ACTION = -1  # one-hot, it is all zeros
@@ -22,6 +21,11 @@ class PreviousActionState(eqx.Module):
 
     inner: Any
     action: Float[Array, " actions"]
+
+
+def _of_inner(name: str) -> Any:
+    """The wrapped environment's method of that name."""
+    return property(lambda self: getattr(self.inner, name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +48,13 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
     def unwrapped(self) -> AbstractEnvironment:
         return self.inner.unwrapped
 
+    optimal_return = _of_inner("optimal_return")
+    random_decision_return = _of_inner("random_decision_return")
+    levels = _of_inner("levels")
+    grow = _of_inner("grow")
+    read_growth = _of_inner("read_growth")
+    time_limit = _of_inner("time_limit")
+
     @property
     def default_params(self) -> Any:
         return self.inner.default_params
@@ -55,6 +66,10 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
     @property
     def action_names(self) -> tuple[str, ...]:
         return self.inner.action_names
+
+    @property
+    def growth(self) -> Growth | None:
+        return self.inner.growth
 
     @property
     def observation_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -100,28 +115,6 @@ class PreviousAction(AbstractEnvironment[PreviousActionState, Any]):
 
     def observe(self, state: PreviousActionState) -> Observation:
         return jnp.concatenate([self.inner.observe(state.inner), state.action])
-
-    def optimal_return(self, params: Any) -> float | None:
-        return self.inner.optimal_return(params)
-
-    def random_decision_return(self, params: Any) -> float | None:
-        return self.inner.random_decision_return(params)
-
-    def levels(self, params: Any) -> dict[str, float]:
-        return self.inner.levels(params)
-
-    @property
-    def growth(self) -> Growth | None:
-        return self.inner.growth
-
-    def grow(self, params: Any, value: int) -> Any:
-        return self.inner.grow(params, value)
-
-    def read_growth(self, params: Any) -> tuple[int, int] | None:
-        return self.inner.read_growth(params)
-
-    def time_limit(self, params: Any) -> int | None:
-        return self.inner.time_limit(params)
 
     def judge(self, state: PreviousActionState, action: Action) -> Int[Array, ""]:
         return self.inner.judge(state.inner, action)

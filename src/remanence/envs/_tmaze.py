@@ -15,8 +15,7 @@ from remanence._typing import Action, Flag, Key, Observation, Scalar
 from remanence._words import Word, words_from
 from remanence.envs import _corridor as corridor
 from remanence.envs._draws import integer_from, sign_from
-from remanence.envs._environment import Script
-from remanence.envs._growth import Growth, space_lengths
+from remanence.envs._environment import Growth, Script, space_lengths
 from remanence.envs._render import ARROWS, Corridor, Scene, show_number
 
 

@@ -1,6 +1,7 @@
 """Return against what grows: one agent or many, one cue after the other, value by value."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,8 +20,7 @@ from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM, AbstractEnvironme
 from remanence.errors import InvalidOptionError, MissingMethodError
 from remanence.evaluation._decisions import tabulate_decisions
 from remanence.evaluation._episodes import Episodes, run_episodes
-from remanence.evaluation._evaluation import Evaluation
-from remanence.evaluation._summary import Columns
+from remanence.evaluation._summary import Columns, Evaluation
 from remanence.networks import Agent, check_fits
 
 FEWEST_EPISODES = 100
@@ -46,7 +46,7 @@ def evaluate(
     num_episodes: int | None = None,
     seed: int = 0,
     plain: bool = False,
-    on_progress: OnProgress | None = None,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> Evaluation:
     """Run agents in closed loop while something grows, with actions greedy or sampled.
 
@@ -123,47 +123,39 @@ def _run_exactly(
     lengths: Sequence[int],
     sampled: bool,
     plain: bool,
-    on_progress: OnProgress | None,
+    on_progress: OnProgress,
 ) -> Iterator[Row] | None:
     """Rows that nothing was drawn for, one by one; None where there is no way to them."""
     if not sampled:
-        evaluator = make_exact_evaluator(env, plain=plain)
-        return evaluator and _list_greedy(agents, evaluator, lengths, on_progress)
+        exact = make_exact_evaluator(env, plain=plain)
+        return exact and _run_each(agents, partial(_list_greedy, exact, lengths), on_progress)
     evaluator = None if plain else make_sampled_evaluator(env)
     if evaluator is None:
         return None
     environment, params = env
     _check_ends(environment, environment.grow(params, lengths[0]), sampled)
-    return _list_odds(agents, evaluator, env, lengths, on_progress)
+    limits = {it: environment.time_limit(environment.grow(params, it)) for it in lengths}
+    return _run_each(agents, partial(_list_odds, evaluator, limits), on_progress)
 
 
-def _list_greedy(
-    agents: Mapping[Any, Agent],
-    evaluator: ExactEvaluator,
-    lengths: Sequence[int],
-    on_progress: OnProgress | None,
+def _run_each(
+    agents: Mapping[Any, Agent], run: Callable[[Agent], Iterator[Row]], on_progress: OnProgress
 ) -> Iterator[Row]:
     for count, (name, agent) in enumerate(agents.items(), start=1):
-        for episode in evaluator.run(agent, lengths):
-            yield (name, *episode, *_DECISIONS[episode.end])
-        if on_progress:
-            on_progress(count, len(agents))
+        yield from ((name, *row) for row in run(agent))
+        on_progress(count, len(agents))
+
+
+def _list_greedy(evaluator: ExactEvaluator, lengths: Sequence[int], agent: Agent) -> Iterator[Row]:
+    for episode in evaluator.run(agent, lengths):
+        yield (*episode, *_DECISIONS[episode.end])
 
 
 def _list_odds(
-    agents: Mapping[Any, Agent],
-    evaluator: SampledEvaluator,
-    env: Environment,
-    lengths: Sequence[int],
-    on_progress: OnProgress | None,
+    evaluator: SampledEvaluator, limits: Mapping[int, int | None], agent: Agent
 ) -> Iterator[Row]:
-    environment, params = env
-    limits = {it: environment.time_limit(environment.grow(params, it)) for it in lengths}
-    for count, (name, agent) in enumerate(agents.items(), start=1):
-        for odds in evaluator.run(agent, lengths):
-            yield from ((name, *row) for row in _list_ends(odds, limits[odds.length]))
-        if on_progress:
-            on_progress(count, len(agents))
+    for odds in evaluator.run(agent, list(limits)):
+        yield from _list_ends(odds, limits[odds.length])
 
 
 def _list_ends(odds: Odds, limit: int | None) -> Iterator[Row]:
@@ -186,7 +178,7 @@ def _run_samples(
     num_episodes: int | None,
     sampled: bool,
     seed: int,
-    on_progress: OnProgress | None,
+    on_progress: OnProgress,
 ) -> tuple[list[Row], list[Row]]:
     """A row for each episode, and one for each bin of decisions."""
     environment, params = env
@@ -209,8 +201,7 @@ def _run_samples(
             rows += [(name, length, *row) for row in _list_rows(cues, episodes, limit)]
             counts = tabulate_decisions(episodes.num_right, episodes.num_decisions, cues)
             binned += [(name, length, *row) for row in counts]
-            if on_progress:
-                on_progress(len(rows) // len(episodes.num_steps), len(agents) * len(lengths))
+            on_progress(len(rows) // len(episodes.num_steps), len(agents) * len(lengths))
     return rows, binned
 
 

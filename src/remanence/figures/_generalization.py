@@ -84,18 +84,12 @@ def _draw_panel(axes: Axes, members: Columns, growth: str) -> None:
         if not number:
             continue
         places = np.stack([group[growth], group["return"]], axis=1)
-        (sizes, returns), counts = _count_places(places)
+        places, counts = np.unique(places, axis=0, return_counts=True)
         shades: Any = FAINTEST + (1 - FAINTEST) * counts / number
-        axes.scatter(sizes, returns, s=7, color=look.colour, alpha=shades, linewidths=0)
+        axes.scatter(*places.T, s=7, color=look.colour, alpha=shades, linewidths=0)
         sizes, mean, _ = average_over(group, growth, "return")
         axes.plot(sizes, mean, look.marker, color=look.colour, label=look.name, **HINT)
         axes.plot(sizes, mean, "o", **_choose_marker(kind, look))
-
-
-def _count_places(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each place once, as columns, and how many agents are there."""
-    found, counts = np.unique(places, axis=0, return_counts=True)
-    return found.T, counts
 
 
 def _choose_marker(kind: str, look: Look) -> dict[str, Any]:

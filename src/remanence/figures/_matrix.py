@@ -62,7 +62,9 @@ def draw_matrix(tables: Tables) -> Figure:
         axes = figure.subplots()
         _draw_rows(axes, [grid[claim][1] for claim in shown])
         for place, verdict in enumerate(rest):
-            _draw_rest(axes, len(shown) + place, len(variants), verdict)
+            # One bar for claims that are the same in all columns.
+            row, colour = len(shown) + place, LOOKS[verdict, True][0]
+            _draw_cell(axes, -0.45, row - 0.42, len(variants) - 0.1, colour)
         if groups["depends"] and groups["never"]:
             axes.axhline(len(groups["depends"]) - 0.5, color=GREY, linewidth=0.8)
         _label(axes, labels, variants, grid)
@@ -120,11 +122,6 @@ def _draw_rows(axes: Axes, rows: Sequence[Cells]) -> None:
             _draw_cell(axes, column - 0.45, row - 0.42, 0.9, colour)
             style = {"ha": "center", "va": "center_baseline", "fontsize": 10, "weight": "bold"}
             axes.text(column, row + 0.03, mark, color=ink, **style)
-
-
-def _draw_rest(axes: Axes, row: int, number: int, verdict: str) -> None:
-    """One bar for claims that are the same in all columns."""
-    _draw_cell(axes, -0.45, row - 0.42, number - 0.1, LOOKS[verdict, True][0])
 
 
 def _draw_cell(axes: Axes, x: float, y: float, width: float, colour: str) -> None:

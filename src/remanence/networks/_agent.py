@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from remanence._typing import Action, Key, Observation
-from remanence.errors import RemanenceError, StoreError
+from remanence.envs import AbstractEnvironment
+from remanence.errors import InvalidOptionError, RemanenceError, StoreError
 from remanence.networks._architecture import Architecture
 from remanence.networks._network import Network, make_policy, make_value
 from remanence.portable import PortablePolicy
@@ -96,9 +97,33 @@ class Agent(eqx.Module):
             policy = make_policy(architecture, size, num_actions, key=key)
             return {"policy": policy, "value": make_value(architecture, size, key=key)}
 
-        shapes, rest = eqx.partition(eqx.filter_eval_shape(build), _is_shape)
+        is_shape = lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)  # noqa: E731
+        shapes, rest = eqx.partition(eqx.filter_eval_shape(build), is_shape)
         restored = jax.tree.map(jnp.asarray, restore_leaves(shapes, arrays, path))
         return Agent(architecture=architecture, **eqx.combine(restored, rest))
+
+
+def check_fits(agent: Agent, environment: AbstractEnvironment) -> None:
+    """Raise unless the agent sees as many numbers as the environment shows, and acts as it may.
+
+    >>> from remanence import envs, networks
+    >>> architecture = networks.Architecture(cell="mingru", state_size=2, head=[])
+    >>> policy = networks.make_policy(architecture, 1, 2, key=jax.random.key(0))
+    >>> value = networks.make_value(architecture, 1, key=jax.random.key(1))
+    >>> environment, _ = envs.make("lookup-tree-maze")
+    >>> networks.check_fits(networks.Agent(policy, value, architecture), environment)
+    Traceback (most recent call last):
+    remanence.errors.InvalidOptionError: agent (observation size, ...) = (1, 2) is not possible: ...
+    """
+    received = (agent.policy.observation_size, len(agent.policy.output.weight))
+    wanted = (environment.observation_size, environment.num_actions)
+    if received != wanted:
+        remedy = f"use the environment it was trained on; this one has {wanted}"
+        raise InvalidOptionError("agent (observation size, number of actions)", received, remedy)
+    precision = agent.policy.output.weight.dtype
+    if precision not in (np.float32, jax.dtypes.canonicalize_dtype(np.float64)):
+        remedy = "use float32; or float64, under jax.enable_x64"
+        raise InvalidOptionError("agent's precision", str(precision), remedy)
 
 
 def read_origin(path: str | Path) -> dict[str, Any]:
@@ -153,7 +178,3 @@ def _read_architecture(path: Path, header: Mapping[str, Any]) -> Architecture:
     except RemanenceError as error:
         problem = f"its architecture cannot be read ({str(error).rstrip('.')})"
         raise StoreError(path, problem, "restore the file from a copy") from error
-
-
-def _is_shape(leaf: Any) -> bool:
-    return isinstance(leaf, jax.ShapeDtypeStruct)

@@ -2,16 +2,24 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 import numpy as np
 
-from remanence.figures import Looks, find_look
+from remanence.errors import RemanenceError
+from remanence.figures import (
+    Looks,
+    StudyFigure,
+    Tables,
+    draw_figure,
+    find_look,
+    save_figure,
+)
 from remanence.report._any_study import describe_any_study
-from remanence.report._certificates import describe_certificate
 from remanence.report._claims import (
     FEWEST_COUNTED,
     FEWEST_MODELS,
@@ -24,12 +32,28 @@ from remanence.report._claims import (
 from remanence.report._common_tables import derive_common_tables, list_rows
 from remanence.report._experiment import LONGEST_SUMMARY, Experiment, find_experiment
 from remanence.report._matrix import FIGURE, Arm, judge_arms, list_matrix, tabulate_verdicts
-from remanence.report._pictures import Picture, draw_pictures
-from remanence.report._records import Records, read_records
+from remanence.report._records import Records, describe_certificate, read_records
 from remanence.report._resampling import NUM_STUDIES, weigh_findings
 from remanence.report._rules import describe_rules, find_later, mark_later, say_rules
 from remanence.store import write_text
 from remanence.study import JobStatus, RunEntry
+
+FORMATS = ("png", "svg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A figure of the report: an image as a data URI, or why there is none.
+
+    It has failed if the study has all that it needs.
+    """
+
+    title: str
+    caption: str
+    counterpart: str
+    image: str = ""
+    problem: str = ""
+    failed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,3 +266,37 @@ def _show_vaa(value: float, limit: float) -> str:
     if np.isnan(value):
         return "not known"
     return f"{value:.1f}" if np.isnan(limit) or limit == value else f"{value:.1f} → {limit:.1f}"
+
+
+def draw_pictures(
+    figures: Mapping[str, StudyFigure], tables: Tables, directory: Path
+) -> Iterator[Picture]:
+    """Draw every figure into a directory; one that cannot be drawn says why.
+
+    An optional one that has nothing to show is left out.
+    """
+    for name, figure in figures.items():
+        about = (figure.title, figure.caption, figure.counterpart)
+        absent = " and no ".join(figure.list_absent(tables)).replace("_", " ")
+        if absent and figure.optional:
+            continue
+        if absent:
+            yield Picture(*about, problem=f"There are no {absent} in this study.")
+            continue
+        try:
+            drawn = draw_figure(figure, tables)
+            for suffix in FORMATS:
+                save_figure(drawn, directory / f"{name}.{suffix}")
+        except RemanenceError as error:
+            yield Picture(*about, problem=str(error), failed=True)
+        except Exception as error:  # whatever one figure trips over, the others are drawn
+            yield Picture(*about, problem=f"{type(error).__name__}: {error}", failed=True)
+        else:
+            drawing = (directory / f"{name}.svg").read_text(encoding="utf-8")
+            yield Picture(*about, image=embed_drawing(drawing))
+
+
+def embed_drawing(drawing: str) -> str:
+    """An SVG as a data URI, which is a tenth shorter than one in base 64."""
+    # A line break within a URI is dropped, and would join the attributes around it.
+    return "data:image/svg+xml," + quote(drawing.replace("\n", " "), safe=" /:;=,()?!@*+$~[]{}|")

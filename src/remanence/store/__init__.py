@@ -23,11 +23,11 @@ from remanence.store._holds import read_owner as read_owner
 from remanence.store._machine import describe_machine as describe_machine
 from remanence.store._machine import describe_process as describe_process
 from remanence.store._machine import find_commit as find_commit
+from remanence.store._machine import find_user as find_user
 from remanence.store._packs import find_packed as find_packed
 from remanence.store._packs import open_pack as open_pack
 from remanence.store._packs import unpack as unpack
 from remanence.store._packs import write_pack as write_pack
-from remanence.store._processes import find_user as find_user
 from remanence.store._tables import read_about as read_about
 from remanence.store._tables import read_table as read_table
 from remanence.store._tables import seal_tables as seal_tables

@@ -30,14 +30,9 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[st
     # Not `ascontiguousarray`, which makes a vector of a scalar.
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {_HEADER: json.dumps(header), _DIGEST: _digest(contiguous)}
-
     # Not `save_file`, whose files only their owner can read; results are for everyone.
     written = save(contiguous, metadata)
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(written)
-
-    write_whole(path, write)
+    write_whole(path, lambda temporary: temporary.write_bytes(written))
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

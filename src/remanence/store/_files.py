@@ -12,7 +12,7 @@ from remanence.errors import StoreError
 SET_ASIDE = ".replaced"
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file, then put it in place of `path` in one step.
 
     A reader sees the old file or the new one, never a part; whatever fails on the way (a full
@@ -73,11 +73,7 @@ def write_text(path: Path, text: str) -> None:
     >>> Path("notes.txt").read_text(encoding="utf-8")
     'α'
     """
-
-    def write(temporary: Path) -> None:
-        temporary.write_text(text, encoding="utf-8")
-
-    write_whole(path, write)
+    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def read_json(path: Path) -> Any:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from remanence.errors import StoreError
 from remanence.store._files import explain
-from remanence.store._processes import find_beginning, find_user, name_machine
+from remanence.store._machine import find_beginning, find_user, name_machine
 
 LOCK = ".lock"
 SECONDS_BETWEEN_BEATS = 5.0

@@ -1,8 +1,10 @@
-"""What a record was made by, and on which machine."""
+"""What a record was made by, on which machine, and whether that process lives."""
 
 import datetime
+import getpass
 import os
 import platform
+import socket
 import subprocess
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _OURS = "remanence-rl"
+GONE = "gone"
 _VERSIONED = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
 
 
@@ -75,3 +78,49 @@ def describe_machine() -> dict[str, Any]:
         model = names[0] if names else model
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {"cpu": model, "cores": os.cpu_count(), "memory_gib": round(memory_bytes / 2**30, 1)}
+
+
+def find_user() -> str:
+    """Who runs this process; empty of a user without a name, as containers have them.
+
+    >>> from remanence import store
+    >>> isinstance(store.find_user(), str)
+    True
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def name_machine() -> str:
+    """Where a process number means what it means here: a host since it was started, a container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{socket.gethostname()} {boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return socket.gethostname()
+
+
+def find_beginning(pid: int) -> str:
+    """When a process of this machine began, in the kernel's own count, or that it has ended.
+
+    Numbers of processes are given again; together with the beginning they are not.
+    """
+    if not Path("/proc/self/stat").exists():
+        return _find_any(pid)
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return GONE
+    return GONE if fields[0] in "ZX" else fields[19]  # a zombie holds nothing
+
+
+def _find_any(pid: int) -> str:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return GONE
+    except PermissionError:
+        pass
+    return "there"
