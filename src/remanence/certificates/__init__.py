@@ -19,11 +19,11 @@ from remanence.certificates._limits import find_limits as find_limits
 from remanence.certificates._radius import Radius as Radius
 from remanence.certificates._radius import find_radius as find_radius
 from remanence.certificates._radius import make_radius_row as make_radius_row
-from remanence.certificates._rows import ROW_KINDS as ROW_KINDS
-from remanence.certificates._rows import make_row as make_row
 from remanence.certificates._sampled import Odds as Odds
 from remanence.certificates._sampled import SampledEvaluator as SampledEvaluator
 from remanence.certificates._sampled import make_sampled_evaluator as make_sampled_evaluator
+from remanence.certificates._stored import ROW_KINDS as ROW_KINDS
+from remanence.certificates._stored import make_row as make_row
 from remanence.certificates._stored import read_certificate as read_certificate
 from remanence.certificates._walker import can_certify as can_certify
 from remanence.certificates._wording import explain as explain

@@ -19,6 +19,17 @@ MAX_PHASES = 512
 MOST_SHRINKING = 12  # times by 4; smaller sets are lost in binary32's rounding
 
 
+def run_floats(policy: Policy, cue: int, max_steps: int) -> np.ndarray:
+    """The orbit of a cue in floats, a state in each column, until it stands still or for long."""
+    prepared, initial = policy.open(cue)
+    states = [policy.update(prepared, initial)]
+    for _ in range(max_steps):
+        states.append(policy.update(policy.corridor, states[-1]))
+        if np.array_equal(states[-1], states[-2]):
+            break
+    return np.hstack(states)
+
+
 def find_cycle(policy: Policy, orbit: np.ndarray) -> list[np.ndarray] | None:
     """The points of the cycle that an orbit's last column is near to, polished by Newton's method.
 

@@ -3,15 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from remanence.certificates._contraction import Contraction
 from remanence.certificates._failures import Failure
+from remanence.certificates._identity import AbstractDocument
 from remanence.certificates._lengths import LengthSet
 from remanence.certificates._orbit import Closure
 from remanence.certificates._theory import Condition, Multistability
-from remanence.store import write_json
 
 KIND, FORMAT = "remanence certificate", 2
 
@@ -112,7 +111,7 @@ class Findings:
 
 
 @dataclasses.dataclass(frozen=True)
-class Certificate:
+class Certificate(AbstractDocument):
     """What is known of all lengths, for one agent in one T-maze.
 
     `portable` is None where there is no portable program, and `unportable` then says why.
@@ -135,7 +134,6 @@ class Certificate:
     unportable: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The certificate as the independent checker reads it."""
         return {
             "kind": KIND,
             "format": FORMAT,
@@ -145,10 +143,6 @@ class Certificate:
             "portable": None if self.portable is None else self.portable.to_json(),
             "contraction": self.contraction.to_json(),
         }
-
-    def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        write_json(Path(path), self.to_json())
 
 
 def _drop_infinities(value: Any) -> Any:

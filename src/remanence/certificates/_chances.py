@@ -113,10 +113,8 @@ class SampledOrbit:
 
     def read_states(self, times: np.ndarray) -> Rows:
         """The memories that a look at these times begins with, (times, state)."""
-        return np.stack([self._read_state(int(time) - 1) for time in times])
-
-    def _read_state(self, time: int) -> np.ndarray:
-        return self._walker.read_state(self._orbit.memory(time))
+        memories = (self._orbit.memory(int(time) - 1) for time in times)
+        return np.stack([self._walker.read_state(memory) for memory in memories])
 
     def _extend(self) -> None:
         begin = len(self._moves)

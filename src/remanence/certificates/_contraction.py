@@ -4,14 +4,18 @@ The search is in ordinary floats; `derive_lengths` then makes a proof of what it
 """
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
-from remanence.certificates._attractors import chain, differentiate, find_cycle, find_sets
+from remanence.certificates._attractors import (
+    chain,
+    differentiate,
+    find_cycle,
+    find_sets,
+    run_floats,
+)
 from remanence.certificates._enclosures import (
     Evidence,
     Region,
@@ -22,13 +26,13 @@ from remanence.certificates._enclosures import (
     follow_orbit,
     judge_floats,
 )
+from remanence.certificates._identity import take_policy
 from remanence.certificates._interval_policy import GOAL_ARMS, Policy
 from remanence.certificates._intervals import UndecidedError
 from remanence.certificates._lengths import LengthSet
 from remanence.envs import AbstractEnvironment, describe
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
-from remanence.store import name_leaves
 
 MAX_ENCLOSED = 1200  # steps after which an orbit that is not near its attractor is left
 MAX_WAIT = 64  # steps for an enclosure to follow its orbit into a set
@@ -72,8 +76,7 @@ def prove_contraction(
     described = describe(env, params)
     if described["name"] != "tmaze":
         raise InvalidOptionError("env", described["class"], "contraction is proved in the T-maze")
-    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-    architecture = json.loads(agent.architecture.to_json())
+    arrays, architecture = take_policy(agent)
     with np.errstate(all="ignore"):
         try:
             policy = Policy(arrays, architecture, described["previous_action"])
@@ -116,16 +119,10 @@ def _derive(policy: Policy, evidence: list[Evidence], doubts: str = "") -> Contr
 
 
 def _run_orbit(policy: Policy, cue: int, max_steps: int) -> _Orbit:
-    prepared, initial = policy.open(cue)
-    states = [policy.update(prepared, initial)]
-    for _ in range(max_steps):
-        states.append(policy.update(policy.corridor, states[-1]))
-        if np.array_equal(states[-1], states[-2]):
-            break
-    joined = np.hstack(states)
-    walks = judge_floats(policy, cue, joined).walks
+    states = run_floats(policy, cue, max_steps)
+    walks = judge_floats(policy, cue, states).walks
     stop = int(np.argmin(walks)) if not walks.all() else None
-    return _Orbit(cue, joined, stop)
+    return _Orbit(cue, states, stop)
 
 
 def _cite(policy: Policy, orbit: _Orbit, steps: int, phases: Sequence[Region] = ()) -> Evidence:

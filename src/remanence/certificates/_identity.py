@@ -1,9 +1,11 @@
 """By what a certificate knows the agent, the environment and the program that it is about."""
 
+import abc
 import hashlib
 import json
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -13,15 +15,32 @@ import numpy as np
 from remanence import __version__
 from remanence.envs import AbstractEnvironment, describe
 from remanence.networks import Agent
-from remanence.store import describe_machine, name_leaves
+from remanence.store import describe_machine, name_leaves, write_json
 
 PORTABLE_VERSION = 1
 
 
+class AbstractDocument(abc.ABC):
+    """What is written down for the independent checker."""
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """All of it as the checker reads it."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON."""
+        write_json(Path(path), self.to_json())
+
+
+def take_policy(agent: Agent) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of an agent's policy by name, and its architecture, as its file has them."""
+    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
+    return arrays, json.loads(agent.architecture.to_json())
+
+
 def identify_agent(agent: Agent) -> dict[str, Any]:
     """By which a certificate knows an agent: the hash of its policy, and its architecture."""
-    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-    architecture = json.loads(agent.architecture.to_json())
+    arrays, architecture = take_policy(agent)
     return {"sha256": hash_policy(arrays), "architecture": architecture}
 
 

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from remanence.certificates._attractors import differentiate, find_cycle, propose_bases
+from remanence.certificates._attractors import (
+    differentiate,
+    find_cycle,
+    propose_bases,
+    run_floats,
+)
 from remanence.certificates._disturbed import DisturbedPolicy, Look
 from remanence.certificates._enclosures import YES, Region, as_image, enclose, fits, judge
 from remanence.certificates._interval_policy import GOAL_ARMS, RIGHT, Policy
@@ -46,13 +51,7 @@ class Course:
 
 def find_course(policy: Policy, cue: int, max_steps: int = 4000) -> Course:
     """Follow a cue's orbit in floats to the cycle that it ends in."""
-    prepared, initial = policy.open(cue)
-    states = [policy.update(prepared, initial)]
-    for _ in range(max_steps):
-        states.append(policy.update(policy.corridor, states[-1]))
-        if np.array_equal(states[-1], states[-2]):
-            break
-    orbit = np.hstack(states)
+    orbit = run_floats(policy, cue, max_steps)
     points = find_cycle(policy, orbit)
     if points is None:
         raise UndecidedError(f"its orbit does not settle within {max_steps} steps")

@@ -6,24 +6,25 @@ truth lies between a radius that is proved and one at which a disturbance was fo
 """
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from remanence.certificates._attack import LARGEST, Break, attack
 from remanence.certificates._disturbed import DisturbedPolicy
-from remanence.certificates._identity import hash_policy, identify_environment
+from remanence.certificates._identity import (
+    AbstractDocument,
+    identify_agent,
+    identify_environment,
+    take_policy,
+)
 from remanence.certificates._interval_policy import Policy
 from remanence.certificates._intervals import UndecidedError
 from remanence.certificates._lasso import Course, Lasso, find_course, find_lasso
 from remanence.certificates._walker import GOALS, check_walkable
 from remanence.envs import AbstractEnvironment
 from remanence.networks import Agent
-from remanence.store import name_leaves, write_json
 
 KIND, FORMAT = "remanence radius", 1
 SMALLEST = 1e-5
@@ -33,7 +34,7 @@ CLAIMED = 0.98
 
 
 @dataclasses.dataclass(frozen=True)
-class Radius:
+class Radius(AbstractDocument):
     """What disturbances of observations an agent survives at every length from 2 on, for ever.
 
     `certified` is 0 where nothing is proved. `broken` is a disturbance that makes it act wrong; its
@@ -56,7 +57,6 @@ class Radius:
     broken: Break | None
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as the independent checker reads it."""
         cues = [_write_lasso(lasso) for lasso in self.lassos]
         return {
             "kind": KIND,
@@ -66,10 +66,6 @@ class Radius:
             "certified": {"radius": self.certified, "cues": cues} if cues else None,
             "broken": None if self.broken is None else _write_break(self.broken),
         }
-
-    def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        write_json(Path(path), self.to_json())
 
 
 def find_radius(agent: Agent, env: tuple[AbstractEnvironment, Any]) -> Radius:
@@ -83,16 +79,11 @@ def find_radius(agent: Agent, env: tuple[AbstractEnvironment, Any]) -> Radius:
     environment, params = env
     check_walkable(agent, environment)
     identity = identify_environment(environment, params)
-    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-    architecture = json.loads(agent.architecture.to_json())
     broken = attack(agent, identity["previous_action"])
     with np.errstate(all="ignore"):
-        prover = _Prover(arrays, architecture, identity["previous_action"])
+        prover = _Prover(*take_policy(agent), identity["previous_action"])
         certified, lassos = prover.search(LARGEST if broken is None else broken.radius)
-    sha256 = hash_policy(arrays)
-    return Radius(
-        {"sha256": sha256, "architecture": architecture}, identity, certified, lassos, broken
-    )
+    return Radius(identify_agent(agent), identity, certified, lassos, broken)
 
 
 class _Prover:

@@ -1,23 +1,24 @@
 """Certificates for every sequence of mazes, however many: of one agent, for all tables."""
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from remanence._numbers import check_whole
-from remanence.certificates._identity import PORTABLE_VERSION, identify_agent
+from remanence.certificates._identity import (
+    PORTABLE_VERSION,
+    AbstractDocument,
+    identify_agent,
+    take_policy,
+)
 from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
 from remanence.certificates.mazes._prover import Prover
 from remanence.certificates.mazes._world import MOST_ENTRIES, check_lengths, list_tables
 from remanence.envs import AbstractEnvironment, LookupTreeMaze
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, check_fits
-from remanence.store import name_leaves, write_json
 
 KIND, FORMAT = "remanence maze certificate", 1
 BUDGET = 100_000
@@ -31,7 +32,7 @@ def ignore(number: int, total: int) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class MazeCertificate:
+class MazeCertificate(AbstractDocument):
     """What is known of every sequence of mazes, for one agent: a finding for each table and walk.
 
     From the maze `forgotten` on, a table and its opposite are right with 51% at most, on average,
@@ -71,7 +72,6 @@ class MazeCertificate:
         return min(found, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """The certificate as the independent checker reads it."""
         return {
             "kind": KIND,
             "format": FORMAT,
@@ -81,10 +81,6 @@ class MazeCertificate:
             "findings": [found.to_json() for found in self.findings],
             "forgotten": self.forgotten,
         }
-
-    def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        write_json(Path(path), self.to_json())
 
 
 def can_certify_mazes(environment: AbstractEnvironment) -> bool:
@@ -153,8 +149,7 @@ def make_prover(
     check_fits(agent, maze)
     low, high = int(np.min(params.length_low)), int(np.max(params.length_high))
     chosen = check_lengths(range(low, high + 1) if lengths is None else lengths)
-    arrays = name_leaves({"policy": eqx.filter(agent.policy, eqx.is_array)})
-    return Prover(arrays, json.loads(agent.architecture.to_json()), maze, chosen, budget)
+    return Prover(*take_policy(agent), maze, chosen, budget)
 
 
 def describe_mazes(agent: Agent, prover: Prover) -> dict[str, dict[str, Any]]:

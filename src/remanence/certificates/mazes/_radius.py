@@ -8,12 +8,12 @@ and one at which a disturbance was found.
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from remanence.certificates._attack import LARGEST
+from remanence.certificates._identity import AbstractDocument
 from remanence.certificates.mazes._breaking import Breaker, MazeBreak, break_undisturbed
 from remanence.certificates.mazes._certify import (
     BUDGET,
@@ -32,7 +32,6 @@ from remanence.certificates.mazes._world import list_tables
 from remanence.envs import AbstractEnvironment
 from remanence.errors import UnknownNameError
 from remanence.networks import Agent
-from remanence.store import write_json
 
 KIND, FORMAT = "remanence maze radius", 1
 SMALLEST = 1e-5
@@ -84,7 +83,7 @@ class TableRadius:
 
 
 @dataclasses.dataclass(frozen=True)
-class MazeRadius:
+class MazeRadius(AbstractDocument):
     """What disturbances of observations an agent survives in every sequence of mazes.
 
     `walk` is the way of walking that is spoken of. `certified` is 0 where nothing is proved of some
@@ -123,7 +122,6 @@ class MazeRadius:
         return min(found, key=lambda it: it.radius, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as the independent checker reads it."""
         return {
             "kind": KIND,
             "format": FORMAT,
@@ -133,10 +131,6 @@ class MazeRadius:
             "walk": self.walk,
             "tables": [it.to_json() for it in self.tables],
         }
-
-    def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        write_json(Path(path), self.to_json())
 
 
 def find_maze_radius(
