@@ -1,6 +1,5 @@
 """Cells made of cells: one after another, or side by side on the same input."""
 
-import abc
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -45,15 +44,6 @@ class _AbstractComposition(AbstractCell):
     def narrow(self, scale: Float[Array, ""] | None) -> AbstractCell:
         parts = tuple(cell.narrow(scale) for cell in self.cells)
         return eqx.tree_at(lambda it: it.cells, self, parts)
-
-    @abc.abstractmethod
-    def run(
-        self,
-        inputs: Sequences,
-        first: Resets,
-        state: States,
-        method: str = "auto",
-    ) -> Float[Array, "time *batch state"]: ...
 
 
 class Stack(_AbstractComposition):

@@ -117,34 +117,41 @@ def _make_act(
         logits, state = jax.vmap(policy.step)(stage.observation, state)
         # With Gumbel's noise, the largest of the logits is a sample of the policy.
         action = jnp.argmax(logits + noise.astype(logits.dtype), axis=-1)
-        observation, env_state, reward, terminated, truncated, info = jax.vmap(step_from)(
-            drawn, stage.env_state, action
-        )
-        ended = terminated | truncated
-        episode_return = stage.episode_return + reward
-        episode_length = stage.episode_length + 1
-        record = {
-            "observation": stage.observation,
-            "first": stage.first,
-            "action": action,
-            "reward": reward,
-            "terminated": terminated,
-            "truncated": truncated,
-            "final_observation": info["final_observation"],
-            "episode_return": episode_return,
-            "episode_length": episode_length,
-        }
-        stage = Stage(
-            env_state=env_state,
-            observation=observation,
-            first=ended & ~passing,
-            policy_state=state,
-            episode_return=jnp.where(ended, 0.0, episode_return),
-            episode_length=jnp.where(ended, 0, episode_length),
-        )
+        stepped = jax.vmap(step_from)(drawn, stage.env_state, action)
+        stage, record = _move_on(stage, state, action, stepped, passing)
         return stage, (record, logits)
 
     return draw_step, act
+
+
+def _move_on(
+    stage: Stage, state: Array, action: Array, stepped: Any, passing: Bool[Array, " envs"]
+) -> tuple[Stage, dict[str, Array]]:
+    """Where acting stands after a step of all environments, and what is recorded of the step."""
+    observation, env_state, reward, terminated, truncated, info = stepped
+    ended = terminated | truncated
+    episode_return = stage.episode_return + reward
+    episode_length = stage.episode_length + 1
+    record = {
+        "observation": stage.observation,
+        "first": stage.first,
+        "action": action,
+        "reward": reward,
+        "terminated": terminated,
+        "truncated": truncated,
+        "final_observation": info["final_observation"],
+        "episode_return": episode_return,
+        "episode_length": episode_length,
+    }
+    stage = Stage(
+        env_state=env_state,
+        observation=observation,
+        first=ended & ~passing,
+        policy_state=state,
+        episode_return=jnp.where(ended, 0.0, episode_return),
+        episode_length=jnp.where(ended, 0, episode_length),
+    )
+    return stage, record
 
 
 def _count_bytes(shapes: Any) -> int:
