@@ -34,10 +34,10 @@ from ._statements import (
     VERIFIED,
     Report,
     Statement,
+    describe_claims,
     judge,
 )
 from ._weights import find_discrete, hash_policy, read_agent, take_policy
-from ._wording import describe_claims
 
 LARGEST_FILE = 32 * 2**20  # bytes
 # Runs the compiled program anew, in an environment and for some steps at most: what it claims.
