@@ -49,7 +49,7 @@ def draw(number: int, *shape: int) -> jax.Array:
 
 def prepare(name: str) -> Calls:
     """The parts of a cell: its products, its recurrence with given gates, and all of it."""
-    cell = cells.make(name, SIZE, SIZE, key=jax.random.key(0))
+    cell: Any = cells.make(name, SIZE, SIZE, key=jax.random.key(0))
     inputs, change = draw(1, *SHAPE), draw(2, *SHAPE)
     first = jax.random.uniform(jax.random.key(3), SHAPE[:2]) < SHARE_OF_OPENINGS
     state = jnp.zeros(SHAPE[1:])
