@@ -1,5 +1,7 @@
 """A tiny study that went well, to be copied and broken."""
 
+import fcntl
+import os
 import shutil
 from pathlib import Path
 
@@ -16,9 +18,16 @@ def study(tmp_path_factory) -> Study:
 
 @pytest.fixture(scope="session")
 def whole(study, tmp_path_factory) -> Path:
-    """The study as it is when nothing goes wrong."""
-    path = tmp_path_factory.mktemp("whole") / "study"
-    assert run_here(path, study).finished
+    """The study as it is when nothing goes wrong, made by the first process that asks for it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    path = shared / "whole"
+    with (shared / "whole.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            made = tmp_path_factory.mktemp("made") / "study"
+            assert run_here(made, study).finished
+            made.rename(path)
     return path
 
 
