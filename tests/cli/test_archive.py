@@ -36,7 +36,9 @@ def test_a_run_is_archived_and_its_certificate_checked(group, tmp_path, capsys):
     main(["archive", str(group.records.path), str(out)])
     shown = capsys.readouterr().out
     assert f"1 of 1 run in {out}, 0.0" in shown
-    assert "Left out: checkpoints, and of learning curves all but returns" in shown
+    assert (
+        "Left out: checkpoints, of learning curves all but returns, and what orbits have" in shown
+    )
     assert check(out, capsys) == check(group.records.path, capsys)
     assert (out / "packed.tar.xz").exists()
     main(["compare", str(out), str(group.records.path), "--json"])
@@ -46,7 +48,7 @@ def test_a_run_is_archived_and_its_certificate_checked(group, tmp_path, capsys):
 
 def test_what_is_left_out_is_said(group, tmp_path, capsys):
     out = tmp_path / "kept"
-    main(["archive", str(group.records.path), str(out), "--weights", "none", "--curves", "all"])
+    main(["archive", str(group.records.path), str(out), "--weights", "none", "--tables", "whole"])
     shown = capsys.readouterr().out
     assert "Left out: checkpoints.\nWithout weights: bmru." in shown
     main(["archive", str(group.records.path), str(out), "--json"])

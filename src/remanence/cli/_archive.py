@@ -32,13 +32,14 @@ class Archive(Command):
     weights: Literal["small", "all", "none"] = "small"
     """Whose weights to keep: of agents with files of up to 64 KiB, as those of the T-maze's small
     networks are, of all, or of none. Jobs without weights still count as finished."""
-    curves: Literal["returns", "all"] = "returns"
-    """What of learning curves to keep: returns, which claims and figures read, or all columns."""
+    tables: Literal["small", "whole"] = "small"
+    """With small ones, of learning curves only returns are kept, and orbits to single precision,
+    which is what claims and figures need; all other tables are kept to the bit anyway."""
     json: bool = False
     """Print one JSON object instead of words."""
 
     def run(self, console: Console) -> None:
-        made = write_archive(self.study, self.out, weights=self.weights, curves=self.curves)
+        made = write_archive(self.study, self.out, weights=self.weights, tables=self.tables)
         if self.json:
             print(json.dumps({"out": str(self.out), **dataclasses.asdict(made)}))
             return
@@ -49,10 +50,13 @@ class Archive(Command):
         number, total = len(made.runs), len(made.runs) + len(made.left_out)
         size = f"{made.num_bytes / 1e6:.2f} MB"
         told = [f"{number} of {total} {'run' if total == 1 else 'runs'} in {self.out}, {size}."]
-        left_out = ["checkpoints"]
-        if self.curves == "returns":
-            left_out.append("of learning curves all but returns (--curves all keeps it)")
-        told.append(f"Left out: {', and '.join(left_out)}.")
+        left_out = "checkpoints"
+        if self.tables == "small":
+            left_out += (
+                ", of learning curves all but returns, and what orbits have beyond single "
+                "precision (--tables whole keeps both)"
+            )
+        told.append(f"Left out: {left_out}.")
         if made.without_weights:
             told.append(f"Without weights: {', '.join(made.without_weights)}.")
         if made.left_out:

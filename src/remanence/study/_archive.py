@@ -1,7 +1,7 @@
 """What is known of finished jobs, as a small folder that is laid out as a study or a run is.
 
 study.json, run.json     as they are
-tables                   each as a well compressed Parquet file; of curves, returns alone
+tables                   each as a well compressed Parquet file
 packed.tar.xz            of each run, its agents and certificates
 weights.json             instead of agents that are large, the hashes of their policies
 status/                  of finished jobs, without the machine that they ran on
@@ -15,6 +15,8 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
+
+import numpy as np
 
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.store import (
@@ -31,11 +33,12 @@ from remanence.study._inspection import find_flaws, is_done
 from remanence.study._plan import Job
 from remanence.study._records import AgentRecords, hash_weights
 from remanence.study._results import list_tables
+from remanence.study._rows import Columns
 from remanence.study._status import DONE, read_job_status
 from remanence.training import RunDirectory, read_hashes, write_hashes
 
 KEPT_WEIGHTS = ("small", "all", "none")
-KEPT_CURVES = ("returns", "all")
+KEPT_TABLES = ("small", "whole")
 # One of five units has 6 KB, one of 128 units 350 KB and more.
 LARGEST_SMALL = 65_536
 _FORMAT = 1
@@ -59,14 +62,15 @@ class Archive:
 
 
 def write_archive(
-    path: str | Path, out: str | Path, *, weights: str = "small", curves: str = "returns"
+    path: str | Path, out: str | Path, *, weights: str = "small", tables: str = "small"
 ) -> Archive:
     """Write what is known of a run, or of a study's finished jobs, into a folder of its own.
 
     All that reads a study or a run reads the folder, and a study goes on in a copy of it: finished
     jobs count as such. Checkpoints are left out. `weights` says of which agents weights are kept,
-    by default of those with files of up to 64 KiB, and `curves` whether more than returns are. The
-    same contents give the same bytes. An earlier archive at `out` is replaced.
+    by default of those with files of up to 64 KiB. Of `tables` that are small, curves have returns
+    alone and orbits single precision, which is what claims and figures need; the others are always
+    kept to the bit. The same contents give the same bytes. An earlier archive at `out` is replaced.
 
     >>> from pathlib import Path
     >>> from remanence import study
@@ -78,7 +82,7 @@ def write_archive(
     [[1]]
     """
     _check_choice("weights", weights, KEPT_WEIGHTS)
-    _check_choice("curves", curves, KEPT_CURVES)
+    _check_choice("tables", tables, KEPT_TABLES)
     path, without = Path(path), []
     entries = list_entries(path)
     left_out = dict(_find_unfinished(path, entries))
@@ -89,11 +93,11 @@ def write_archive(
     with _replace_folder(Path(out)) as folder:
         for entry in kept:
             target = folder / entry.run.path.relative_to(path)
-            if not _copy_run(entry, target, weights, curves):
+            if not _copy_run(entry, target, weights, tables):
                 without.append(entry.id)
         if _is_study(path):
             _copy_plan(StudyDirectory(path), folder, {entry.id for entry in kept})
-        told = {"curves": curves, "left_out": left_out, "without_weights": without}
+        told = {"tables": tables, "left_out": left_out, "without_weights": without}
         write_json(folder / _NOTE, {"format": _FORMAT, **told, "sha256": _digest(folder)})
         num_bytes = sum(file.stat().st_size for file in _list_files(folder))
     return Archive([entry.id for entry in kept], left_out, without, num_bytes)
@@ -159,13 +163,12 @@ def _copy_plan(directory: StudyDirectory, folder: Path, kept: Set[str]) -> None:
             write_json(copy.status_path(job), dataclasses.asdict(told))
 
 
-def _copy_run(entry: RunEntry, target: Path, weights: str, curves: str) -> bool:
+def _copy_run(entry: RunEntry, target: Path, weights: str, tables: str) -> bool:
     """Write a run in small; returns whether its agents are in it."""
     _copy(entry.run.description_path, target / entry.run.description_path.name)
     for table in _list_tables(entry.records):
         columns = entry.records.read(table)
-        if table == "curves" and curves == "returns":
-            columns = {name: columns[name] for name in _RETURNS}
+        columns = _shrink(table, columns) if tables == "small" else columns
         about = read_about(entry.records.table_path(table))
         write_table(target / f"{table}.parquet", columns, about, small=True)
     files = dict(_list_packed(entry))
@@ -179,6 +182,15 @@ def _copy_run(entry: RunEntry, target: Path, weights: str, curves: str) -> bool:
     if files:
         write_pack(target, {name: file.read_bytes() for name, file in files.items()})
     return not hashes
+
+
+def _shrink(table: str, columns: Columns) -> Columns:
+    """What is needed of the tables that take most of the space."""
+    if table == "curves":
+        return {name: columns[name] for name in _RETURNS}
+    if table == "orbits":
+        return {**columns, "state": columns["state"].astype(np.float32).astype(np.float64)}
+    return columns
 
 
 def _keeps_weights(files: Sequence[Path], weights: str) -> bool:
