@@ -83,9 +83,10 @@ class Subject:
         return all(self._follows(told, known, lengths) for told, known in pairs)
 
     def _follows(self, told: Any, known: Any, lengths: tuple[int, ...]) -> bool:
-        share, truth = told["sampled_share"], known["sampled_share"]
-        if share is not None and (truth is None or abs(share - truth) > 1e-6):
-            return False
+        for name in ("sampled_share", "limit_share"):
+            share, truth = told[name], known[name]
+            if share is not None and (truth is None or abs(share - truth) > 1e-6):
+                return False
         if told["verdict"] == "refuted":
             census = told["num_memories"] in (None, known["num_memories"])
             least = told["least_margin"] in (None, known["least_margin"])
@@ -99,7 +100,8 @@ class Subject:
                 told["least_margin"] < known["least_margin"] * (1.06 if grown else 1) + 1e-5
             )
             return known["verdict"] == "certified" and margin
-        return {**told, "sampled_share": None} == {**known, "sampled_share": None}
+        unsaid = dict.fromkeys(("sampled_share", "limit_share"))
+        return {**told, **unsaid} == {**known, **unsaid}
 
     def _fails(self, told: Any, lengths: tuple[int, ...]) -> bool:
         """Whether a sequence ends with the wrong arm, or where it was, by the portable program."""
@@ -221,6 +223,42 @@ def test_a_margin_that_is_not_proved_is_not_believed(subject):
     margin = it.certificate["findings"][number]["least_margin"]
     assert it.check(change(it.certificate, number, least_margin=margin / 2)) == "verified"
     assert it.check(change(it.certificate, number, least_margin=margin + 0.1)) == "not reproduced"
+
+
+def test_certificates_of_the_first_format_are_verified_as_before(subject):
+    it = subject("all certified by search")
+    findings = [dict(found) for found in it.certificate["findings"]]
+    for found in findings:
+        del found["limit_share"]
+    older = {**it.certificate, "format": 1, "findings": findings}
+    assert it.check(older) == "verified"
+    number = find_first(it.certificate, walk="any")
+    assert it.check(change(older, number, sampled_share=0.9)) == "refuted"
+    assert it.check({**it.certificate, "format": 1}) == "cannot be read"
+    assert it.check({**older, "format": 2}) == "cannot be read"
+
+
+def test_a_share_in_the_limit_is_believed_only_if_it_is_found_anew(subject):
+    it = subject("all certified by search")
+    number = find_first(it.certificate, walk="any")
+    share = it.certificate["findings"][number]["limit_share"]
+    assert it.check(change(it.certificate, number, limit_share=share + 1e-3)) == "refuted"
+    assert it.check(change(it.certificate, number, limit_share=None)) == "verified"
+    assert it.check(change(it.certificate, number, sampled_share=None)) == "cannot be read"
+
+
+def test_what_is_lost_by_a_rare_action_alone_is_found_in_the_limit_too(tmp_path):
+    """A wait at the junction sets the table's unit for good; mostly an arm is taken at once."""
+    arrays, shape = remember_by_hand()
+    arrays["policy.cell.inputs.weight"][0, 0, 4] = 2
+    arrays["policy.cell.inputs.weight"][0, 0, 2:4] = -2
+    arrays["policy.cell.inputs.bias"][0, 0] = 0
+    certificate, path = certify((arrays, shape), (1,)), tmp_path / "certificate.json"
+    told = certificate["findings"][find_first(certificate, walk="any", table=[-1, 1])]
+    assert told["limit_share"] < 0.5
+    save_agent(tmp_path / "agent.safetensors", (arrays, shape))
+    path.write_text(json.dumps(certificate))
+    assert checker.check(path, tmp_path / "agent.safetensors").verdict == "verified"
 
 
 def test_what_is_remembered_for_longer_is_not_forgotten(subject):

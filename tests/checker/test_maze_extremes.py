@@ -23,7 +23,7 @@ WALKS = ("greedy", "straight", "any")
 NOTHING_FOUND = dict.fromkeys(
     (
         *("method", "num_memories", "history", "reach", "num_rounds", "least_margin"),
-        *("sampled_share", "refutation", "budget"),
+        *("sampled_share", "limit_share", "refutation", "budget"),
     )
 )
 

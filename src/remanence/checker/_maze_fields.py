@@ -4,9 +4,9 @@ import itertools
 from typing import Any
 
 from ._certificates import ACTIONS, MOST_PORTABLE, PORTABLE, agent, flag
-from ._fields import choice, demand, number, optional, record, several, whole
+from ._fields import Reader, choice, demand, number, optional, record, several, whole
 
-KIND, FORMAT = "remanence maze certificate", 1
+KIND, FORMAT = "remanence maze certificate", 2
 MOST_TABLE, MOST_LENGTHS, LONGEST = 12, 100, 1_000
 MOST_MEMORIES, MOST_MAZES, MOST_RUNS = 1_000_000, 100_000, 100_000
 MOST_HISTORY, MOST_ROUNDS = 64, 100_000
@@ -69,7 +69,7 @@ def _fits_together(found: dict[str, Any], name: str) -> None:
     told = {field for field, it in found.items() if it is not None}
     told -= {"table", "walk", "verdict", "method"}
     if found["walk"] == ANY and "num_memories" in told:
-        told -= {"sampled_share"}
+        told -= {"sampled_share", "limit_share"} if "sampled_share" in told else set()
     margin = set() if found["walk"] == GREEDY else {"least_margin"}
     searched, enclosed = {"num_memories", *margin}, {"history", "reach", "num_rounds", *margin}
     fitting = {
@@ -84,35 +84,43 @@ def _fits_together(found: dict[str, Any], name: str) -> None:
 
 
 table = several(choice(-1, 1), 2, MOST_TABLE)
-_finding = record(
-    _fits_together,
-    table=table,
-    walk=choice(*WALKS),
-    verdict=choice(*VERDICTS),
-    method=choice(SEARCH, SETS, None),
-    num_memories=optional(whole(1, MOST_MEMORIES)),
-    history=optional(whole(1, MOST_HISTORY)),
-    reach=optional(whole(0, MOST_HISTORY)),
-    num_rounds=optional(whole(1, MOST_ROUNDS)),
-    least_margin=optional(number),
-    sampled_share=optional(number),
-    refutation=optional(_refutation),
-    budget=optional(whole(1, 10**9)),
-)
-_certificate = record(
-    kind=choice(KIND),
-    format=choice(FORMAT),
-    agent=agent,
-    environment=environment,
-    program=PORTABLE,
-    findings=several(_finding, 1, 3 * 2**MOST_TABLE),
-    forgotten=optional(whole(1, 10**7)),
-)
+_FINDING: dict[str, Reader] = {
+    "table": table,
+    "walk": choice(*WALKS),
+    "verdict": choice(*VERDICTS),
+    "method": choice(SEARCH, SETS, None),
+    "num_memories": optional(whole(1, MOST_MEMORIES)),
+    "history": optional(whole(1, MOST_HISTORY)),
+    "reach": optional(whole(0, MOST_HISTORY)),
+    "num_rounds": optional(whole(1, MOST_ROUNDS)),
+    "least_margin": optional(number),
+    "sampled_share": optional(number),
+    "refutation": optional(_refutation),
+    "budget": optional(whole(1, 10**9)),
+}
+
+
+def _certificate(version: int, **more: Reader) -> Reader:
+    finding = record(_fits_together, **_FINDING, **more)
+    return record(
+        kind=choice(KIND),
+        format=choice(version),
+        agent=agent,
+        environment=environment,
+        program=PORTABLE,
+        findings=several(finding, 1, 3 * 2**MOST_TABLE),
+        forgotten=optional(whole(1, 10**7)),
+    )
+
+
+_FIRST, _PRESENT = _certificate(1), _certificate(FORMAT, limit_share=optional(number))
 
 
 def read_certificate(found: Any) -> dict[str, Any]:
     """A certificate of this kind, whole: every table with every way of walking, in order."""
-    read = _certificate(found, "certificate")
+    version = found.get("format")
+    first = type(version) is int and version == 1
+    read = (_FIRST if first else _PRESENT)(found, "certificate")
     size = read["environment"]["table_size"]
     wanted = [[table, walk] for table in list_tables(size) for walk in WALKS]
     given = [[finding["table"], finding["walk"]] for finding in read["findings"]]

@@ -9,7 +9,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
-from remanence.certificates.mazes import list_tables
+from remanence.certificates.mazes import MazeCertificate, explain_mazes, list_tables
 from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
 
 RIGHT, UP, LEFT, DOWN = range(4)
@@ -141,3 +141,14 @@ def test_who_remembers_by_hand_is_right_as_often_as_it_samples_the_right_arm():
     expected = 1 / (1 + np.exp(-1))
     for table in TABLES:
         assert prover.decide(table)["any"].sampled_share == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_is_counted_on_is_said():
+    prover = make_prover(remember_by_hand())
+    found = tuple(it for table in TABLES for it in prover.decide(table).values())
+    assert found[-1].limit_share == pytest.approx(1 / (1 + np.exp(-1)), abs=1e-9)
+    *_, (_, sentences) = explain_mazes(MazeCertificate({}, {}, {}, found))
+    assert sentences[-1] == (
+        "Sampling all its actions, it decides right in 73.1% of 10,000 mazes, and in 73.1% in the "
+        "limit of ever more mazes."
+    )

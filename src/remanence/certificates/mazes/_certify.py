@@ -20,7 +20,7 @@ from remanence.envs import AbstractEnvironment, LookupTreeMaze
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, check_fits
 
-KIND, FORMAT = "remanence maze certificate", 1
+KIND, FORMAT = "remanence maze certificate", 2
 BUDGET = 100_000
 
 OnTable = Callable[[int, int], Any]

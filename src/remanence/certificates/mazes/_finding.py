@@ -19,8 +19,8 @@ class Finding:
     boxes hold all there are, told apart by the last `history` observations, `reach` of them from
     before the maze, and mapped `num_rounds` times. `least_margin` is the least by which the right
     arm's logit is above the other's at a junction, or a number below it; None if that is not known.
-    `sampled_share` is the mean share of right decisions in 10,000 mazes, if actions are sampled. A
-    `budget` is told if it was spent.
+    `sampled_share` is the mean share of right decisions in 10,000 mazes, if actions are sampled,
+    and `limit_share` what it comes to in ever more mazes. A `budget` is told if it was spent.
 
     >>> from remanence.certificates import mazes
     >>> found = mazes.Finding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
@@ -38,6 +38,7 @@ class Finding:
     num_rounds: int | None = None
     least_margin: float | None = None
     sampled_share: float | None = None
+    limit_share: float | None = None
     refutation: Refutation | None = None
     budget: int | None = None
 

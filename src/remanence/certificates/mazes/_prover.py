@@ -141,9 +141,7 @@ class Prover:
         if self.cell in FINITE:
             found = case.search()
             if walk == ANY and found.num_memories is not None:
-                chain = self.make_chain(table)
-                share = None if chain is None else chain.average([NUM_MAZES])[0]
-                return dataclasses.replace(found, sampled_share=share)
+                return self._count_on(found, table)
             return found
         refutation = case.refute()
         # To walk straight ahead is one way among all.
@@ -152,6 +150,15 @@ class Prover:
         if refutation:
             return case.conclude(REFUTED, refutation=refutation)
         return self._enclose(case)
+
+    def _count_on(self, found: Finding, table: tuple[int, ...]) -> Finding:
+        """The finding with how often sampled decisions are right, if that can be solved for."""
+        chain = self.make_chain(table)
+        if chain is None:
+            return found
+        share, limit = chain.average([NUM_MAZES])[0], chain.find_limit()
+        known = limit if 0 <= limit <= 1 else None
+        return dataclasses.replace(found, sampled_share=share, limit_share=known)
 
     def _enclose(self, case: Case, stages: Stages = STAGES) -> Finding:
         """What sets prove, if there are any for this cell."""

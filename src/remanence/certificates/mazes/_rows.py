@@ -10,11 +10,13 @@ from remanence.certificates.mazes._certify import FORMAT, KIND
 from remanence.errors import StoreError
 from remanence.store import read_json
 
+FIRST_FORMAT = 1  # had no shares in the limit
 # What the columns hold in which some values, or all, may be unknown.
 ROW_KINDS: Mapping[str, type] = {
     **dict.fromkeys(("refuted_in", "broken_in", "num_memories", "history", "reach", "spent"), int),
     **dict.fromkeys(("method", "fails_by"), str),
-    **{"earliest": bool, "least_probability": float, "sampled_share": float},
+    **dict.fromkeys(("least_probability", "sampled_share", "limit_share"), float),
+    "earliest": bool,
 }
 
 
@@ -29,7 +31,8 @@ def read_maze_certificate(path: Path) -> dict[str, Any]:
     remanence.errors.StoreError: certificate.json: this version cannot read this ...
     """
     found = read_json(path)
-    if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (KIND, FORMAT):
+    known = isinstance(found, dict) and found.get("kind") == KIND
+    if not known or found.get("format") not in (FIRST_FORMAT, FORMAT):
         raise StoreError(path, "this version cannot read this certificate", "make it again")
     return found
 
@@ -56,6 +59,7 @@ def make_maze_rows(certificate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **{name: found[name] for name in ("num_memories", "history", "reach")},
             "least_probability": None if margin is None else float(0.5 + 0.5 * np.tanh(margin / 2)),
             "sampled_share": found["sampled_share"],
+            "limit_share": found.get("limit_share"),
             "spent": found["budget"],
         }
 

@@ -74,12 +74,23 @@ def _explain(walk: str, findings: Sequence[Finding]) -> Iterator[str]:
             yield f"{show_table(found.table)}: {_say_refuted(found)}."
     shares = [it.sampled_share for it in findings if it.sampled_share is not None]
     if len(shares) == len(findings):
-        mean = sum(shares) / len(shares)
-        yield f"Sampling all its actions, it decides right in {mean:.1%} of 10,000 mazes."
+        limits = [it.limit_share for it in findings if it.limit_share is not None]
+        yield _say_sampled(shares, limits if len(limits) == len(findings) else None)
     undecided = [found for found in findings if found.verdict == UNDECIDED]
     if undecided:
         spent = f"{undecided[0].budget:,} pairs of place and memory"
         yield f"{_list(undecided)}: undecided; neither proved nor refuted within {spent}."
+
+
+def _say_sampled(shares: Sequence[float], limits: Sequence[float] | None) -> str:
+    told = f"Sampling all its actions, it decides right in {_average(shares)} of 10,000 mazes"
+    if limits is None:
+        return f"{told}."
+    return f"{told}, and in {_average(limits)} in the limit of ever more mazes."
+
+
+def _average(shares: Sequence[float]) -> str:
+    return f"{sum(shares) / len(shares):.1%}"
 
 
 def _say_refuted(found: Finding) -> str:
