@@ -119,9 +119,9 @@ def test_no_mutant_is_verified(name: str, subject):
     mutants = list(list_mutants(it.certificate))
     evidence = [n for n, (path, *_) in enumerate(mutants) if path[:2] == ("contraction", "cues")]
     rng = np.random.default_rng(0)
-    tried = set(rng.permutation(evidence)[:EVIDENCE_TRIED].tolist())
+    untried = set(rng.permutation(evidence)[EVIDENCE_TRIED:].tolist())
     for number, (path, changed, mutant) in enumerate(mutants):
-        if number in evidence and number not in tried:
+        if number in untried:
             continue
         verdict = it.check(mutant)
         tally[verdict] += 1
