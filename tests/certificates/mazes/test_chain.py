@@ -5,9 +5,6 @@ import functools
 
 import numpy as np
 import pytest
-import scipy.sparse
-import scipy.sparse.csgraph
-import scipy.sparse.linalg
 
 from remanence.certificates.mazes import MazeCertificate, explain_mazes, list_tables
 from tests.certificates.mazes.agents import MAZE, make_prover, make_random, remember_by_hand
@@ -54,47 +51,6 @@ def move_plainly(policy, table, lengths, num_mazes: int) -> list[float]:
     return shares.tolist()
 
 
-def find_limit(chain) -> float:
-    """The share of right decisions in the limit of ever more mazes, from the chain's matrices.
-
-    What can never be left (closed classes of places and memories) is entered with some probability
-    each, and in each of them the chain settles to one distribution.
-    """
-    moves = (chain._moves + chain._entered * chain._leaves[None]).tocsc()
-    count, classes = scipy.sparse.csgraph.connected_components(moves, connection="strong")
-    sources, targets = moves.nonzero()[::-1]
-    is_open = np.zeros(count, bool)
-    is_open[classes[sources[classes[sources] != classes[targets]]]] = True
-    passing = is_open[classes]
-    visits = meet(moves, passing, chain._opened[passing])
-    arrived = chain._opened + moves[:, np.flatnonzero(passing)] @ visits
-    return sum(
-        arrived[classes == it].sum() * settle(chain, moves, classes == it)
-        for it in np.flatnonzero(~is_open)
-    )
-
-
-def settle(chain, moves, within: np.ndarray) -> float:
-    """The share of right decisions in the distribution that a closed class settles to."""
-    # Seen from one of its nodes: how often the others are met until it is met again.
-    nodes = np.flatnonzero(within)
-    others, inflow = within.copy(), moves[:, [nodes[0]]].toarray()[:, 0]
-    others[nodes[0]] = False
-    mass = np.zeros(len(within))
-    mass[nodes[0]] = 1
-    mass[others] = meet(moves, others, inflow[others])
-    return float((mass @ chain._is_right) / (mass @ chain._leaves))
-
-
-def meet(moves, within: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """How often nodes are met, from a start, before all of them are left."""
-    nodes = np.flatnonzero(within)
-    if not len(nodes):
-        return np.zeros(0)
-    stays = scipy.sparse.eye_array(len(nodes), format="csc")
-    return scipy.sparse.linalg.splu((stays - moves[nodes][:, nodes]).tocsc()).solve(start)
-
-
 @pytest.mark.parametrize("seed", [0, 3])
 def test_shares_are_those_of_plain_probabilities(seed: int):
     made = make_random("bmru", seed, size=3)
@@ -119,7 +75,7 @@ def test_in_the_limit_the_first_mazes_do_not_count(seed: int):
     made[0]["policy.output.bias"] *= np.float32(0.2)
     chain = make_prover(made).make_chain(TABLES[0])
     assert chain is not None
-    assert chain.average([10**7])[0] == pytest.approx(find_limit(chain), abs=1e-6)
+    assert chain.average([10**7])[0] == pytest.approx(chain.find_limit(), abs=1e-6)
 
 
 def test_what_is_lost_by_a_rare_action_is_lost_in_the_limit():
@@ -130,7 +86,7 @@ def test_what_is_lost_by_a_rare_action_is_lost_in_the_limit():
     arrays["policy.cell.inputs.bias"][0, 0] = 0
     chain = make_prover((arrays, shape), lengths=(1,)).make_chain((-1, 1))
     assert chain is not None
-    early, late = chain.average([1])[0], find_limit(chain)
+    early, late = chain.average([1])[0], chain.find_limit()
     assert early == pytest.approx(1 / (1 + np.exp(-1)), abs=3e-2)
     assert late == pytest.approx(1 - early, abs=3e-2)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 from remanence.certificates.mazes._search import Search
@@ -75,6 +76,37 @@ class Chain:
         beyond = (np.asarray(num_mazes) - known) * shares[-1]
         return ((sums[known] + beyond) / num_mazes).tolist()
 
+    def find_limit(self) -> float:
+        """The share of right decisions in the limit of ever more mazes.
+
+        What can never be left (closed classes of places and memories) is entered with some
+        probability each, and in each of them the chain settles to one distribution. That may
+        take far more mazes than anybody walks through, where memory is lost by rare actions.
+        """
+        chain = (self._moves + self._entered * self._leaves[None]).tocsc()
+        count, classes = scipy.sparse.csgraph.connected_components(chain, connection="strong")
+        sources, targets = chain.nonzero()[::-1]
+        is_open = np.zeros(count, bool)
+        is_open[classes[sources[classes[sources] != classes[targets]]]] = True
+        passing = is_open[classes]
+        visits = _solve(chain, passing, self._opened[passing])
+        arrived = self._opened + chain[:, np.flatnonzero(passing)] @ visits
+        return sum(
+            arrived[classes == it].sum() * self._settle(chain, classes == it)
+            for it in np.flatnonzero(~is_open)
+        )
+
+    def _settle(self, chain: scipy.sparse.csc_array, within: np.ndarray) -> float:
+        """The share of right decisions in the distribution that a closed class settles to."""
+        # Seen from one of its nodes: how often the others are met until it is met again.
+        nodes = np.flatnonzero(within)
+        others, inflow = within.copy(), chain[:, [nodes[0]]].toarray()[:, 0]
+        others[nodes[0]] = False
+        mass = np.zeros(len(within))
+        mass[nodes[0]] = 1
+        mass[others] = _solve(chain, others, inflow[others])
+        return float((mass @ self._is_right) / (mass @ self._leaves))
+
 
 def find_odds(world: World, table: Sequence[int]) -> np.ndarray:
     """How probable each maze is, in the order of entrances."""
@@ -88,3 +120,13 @@ def _collect(
 ) -> scipy.sparse.csc_array:
     """A sparse matrix in which values with the same place are added up."""
     return scipy.sparse.coo_array((values, (targets, sources)), shape=(size, size)).tocsc()
+
+
+def _solve(chain: scipy.sparse.csc_array, within: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """How often nodes are met, from a start, before all of them are left."""
+    nodes = np.flatnonzero(within)
+    if not len(nodes):
+        return np.zeros(0)
+    stays = scipy.sparse.eye_array(len(nodes), format="csc")
+    inner = chain[nodes][:, nodes]
+    return scipy.sparse.linalg.splu((stays - inner).tocsc()).solve(start)
