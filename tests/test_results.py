@@ -10,13 +10,14 @@ from safetensors.numpy import load_file
 from remanence.certificates import hash_policy
 from remanence.papers.multistability._looks import MODELS
 from remanence.report import VERDICTS
-from remanence.store import read_json
+from remanence.store import find_packed, read_json
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "docs" / "results"
 RESULTS = STUDIES / "tmaze"
 AGENTS = ROOT / "examples" / "agents"
 TRAININGS = {"lengths 1-3": "tmaze-short", "length 100": "tmaze-long"}
+NEAR = "lookup-tree-near/study/runs"
 WIDE = ("gru", "brc", "nbrc", "mingru", "bmru", "hybrid")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -40,7 +41,7 @@ def test_the_report_and_the_readme_count_claims_as_their_table_does(study):
     assert len(re.findall(r"^- \*", told, re.MULTILINE)) == disagree
 
 
-@pytest.mark.parametrize("study", ["tmaze", "lookup-tree", "lookup-tree-lasting"])
+@pytest.mark.parametrize("study", sorted(path.name for path in STUDIES.iterdir()))
 def test_results_are_small(study):
     files = (file for file in (STUDIES / study).rglob("*") if file.is_file())
     assert sum(file.stat().st_size for file in files) < 10e6
@@ -79,11 +80,13 @@ def test_example_agents_are_those_of_the_study(cell):
     [
         *((cell, f"lookup-tree/certificates/lookup-tree-{cell}") for cell in WIDE),
         ("bmru-lasting", "lookup-tree-lasting/certificates/lookup-tree-bmru-longer"),
+        ("bmru-near", f"{NEAR}/lookup-tree-bmru/maze-certificates"),
+        ("hybrid-margin", f"{NEAR}/lookup-tree-hybrid-margin/maze-certificates"),
     ],
 )
 def test_wide_example_agents_are_those_of_the_study(name, job):
     run, certificates = AGENTS / "lookup-tree" / name, STUDIES / job
     (seed,) = read_json(run / "run.json")["what"]["seeds"]
-    certificate = read_json(certificates / f"seed-{seed}.json")
+    certificate = read_json(find_packed(certificates / f"seed-{seed}.json"))
     weights = load_file(run / "agents" / f"seed-{seed}.safetensors")
     assert certificate["agent"]["sha256"] == hash_policy(weights)

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from remanence.figures import (
     STYLE,
@@ -19,6 +20,8 @@ from remanence.papers.multistability._looks import MODELS
 
 WALKS = {"greedy": "greedy", "straight": "straight ahead", "any": "any walk"}
 SPREAD = 0.3
+# With fewer mazes than that there is room for ticks between powers of ten.
+FEW = 20
 
 
 def draw_certified(tables: Tables) -> Figure:
@@ -32,6 +35,9 @@ def draw_certified(tables: Tables) -> Figure:
         for axes, (walk, name) in zip(panels, WALKS.items(), strict=True):
             axes.set_title(name, loc="left", fontsize=9)
             axes.set(xscale="log", xlim=(0.8, 1.25 * latest), xlabel="fails in maze")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if latest < FEW else (1,)))
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
             for row, (model, look) in enumerate(models.items()):
                 members = select_rows(found, model=model, walk=walk)
                 _draw_failures(axes, row, members, look.colour)
