@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from remanence.envs import LookupTreeMaze, LookupTreeMazeParams, LookupTreeMazeState, make
+from remanence.envs import (
+    LookupTreeMaze,
+    LookupTreeMazeParams,
+    LookupTreeMazeState,
+    describe,
+    make,
+    restore,
+)
+from remanence.errors import InvalidOptionError
 from tests.envs.reference import DOWN, LEFT, RIGHT, UP, LookupTreeMazeReference, Maze
 from tests.envs.rollouts import (
     assert_replays,
@@ -417,3 +425,58 @@ def test_growth_is_the_number_of_mazes_each_as_long_as_the_longest():
     assert (MAZE.read_growth(grown), MAZE.time_limit(grown)) == ((50, 50), 7 * 50 * 3)
     endless = MAZE.grow(LookupTreeMazeParams(time_limit_factor=None), 50)
     assert MAZE.time_limit(endless) is None
+
+
+@pytest.mark.parametrize("slip", [0.5, 1.0])
+def test_waits_in_slippery_mazes_have_the_distribution_that_is_said(slip):
+    """Who wants up at once waits n steps or more with s^n / (n + 1), the mean of (s u)^n over u."""
+    params = LookupTreeMazeParams(num_mazes=1, length=1, time_limit_factor=None, slip=slip)
+    longest = 12
+
+    def wait(key):
+        def step(state, _):
+            after, *_ = MAZE.advance(KEY, state, jnp.int32(UP), params)
+            return after, after.maze == 0
+
+        _, waits = jax.lax.scan(step, MAZE.start(key, params), length=longest)
+        return jnp.sum(waits)
+
+    waits = compile_quickly(jax.vmap(wait))(jax.random.split(jax.random.key(21), 20_000))
+    at_least = np.array([slip**n / (n + 1) for n in range(longest + 1)])
+    expected = 20_000 * (at_least - np.append(at_least[1:], 0))
+    found = np.bincount(waits, minlength=longest + 1)
+    assert scipy.stats.chisquare(found, expected).pvalue > 1e-3
+
+
+def test_slips_go_right_or_left_by_a_coin_and_never_into_an_arm():
+    params = LookupTreeMazeParams(num_mazes=1, length=3, time_limit_factor=None, slip=1.0)
+
+    def move(key):
+        state = eqx.tree_at(lambda state: state.position, MAZE.start(key, params), jnp.int32(1))
+        return MAZE.advance(KEY, state, jnp.int32(DOWN), params)[0].position
+
+    where = compile_quickly(jax.vmap(move))(jax.random.split(jax.random.key(22), 20_000))
+    expected = 20_000 * np.array([1, 2, 1]) / 4  # half of all steps slip
+    assert scipy.stats.chisquare(np.bincount(where), expected).pvalue > 1e-3
+
+
+def test_slips_are_for_training():
+    params = LookupTreeMazeParams(slip=0.9)
+    assert float(params.slip) == np.float32(0.9)
+    assert MAZE.grow(params, 50).slip is None
+    assert LookupTreeMazeParams(slip=0).slip is None
+
+
+@pytest.mark.parametrize("slip", [-0.1, 1.01, float("nan"), "often", None, True])
+def test_slips_are_probabilities(slip):
+    with pytest.raises(InvalidOptionError, match="from 0 to 1"):
+        LookupTreeMazeParams(slip=slip)
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.25])
+def test_slips_are_described_where_there_are_any(slip):
+    environment, params = make("lookup-tree-maze", slip=slip)
+    described = describe(environment, params)
+    assert described["params"].get("slip", 0.0) == slip
+    assert ("slip" in described["params"]) == (slip > 0)
+    assert eqx.tree_equal(restore(described), (environment, params))

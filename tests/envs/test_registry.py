@@ -51,7 +51,12 @@ def test_options_are_listed_with_their_defaults():
     assert list_options("tmaze") == ({}, {"length": (1, 3), "time_limit_factor": 10})
     static, traced = list_options("lookup-tree-maze")
     assert static == {"table_size": 4, "index_encoding": "scalar"}
-    assert traced == {"num_mazes": (1, 20), "length": (1, 3), "time_limit_factor": 10}
+    assert traced == {
+        "num_mazes": (1, 20),
+        "length": (1, 3),
+        "time_limit_factor": 10,
+        "slip": 0.0,
+    }
 
 
 @pytest.mark.parametrize(

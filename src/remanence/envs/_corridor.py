@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from remanence._typing import Action, Flag, Scalar
 from remanence.envs._environment import (
@@ -141,6 +141,19 @@ def read_limit_factor(value: Any, *sizes: Int[Array, "..."]) -> Int[Array, "..."
         lambda numbers: math.prod(number.astype(float) for number in numbers) < 2**31,
     )
     return factor
+
+
+def read_chance(option: str, value: Any) -> Float[Array, "..."] | None:
+    """An option that is a probability, kept as None where it is 0.
+
+    An array may hold one for each member of a batch.
+    """
+    if isinstance(value, Tracer):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or not np.all((array >= 0) & (array <= 1)):
+        raise InvalidOptionError(option, value, "use a probability, from 0 to 1")
+    return jnp.asarray(array, jnp.float32) if array.any() else None
 
 
 def _read_integers(option: str, value: Any) -> Int[Array, "..."]:

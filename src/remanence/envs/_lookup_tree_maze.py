@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from remanence._numbers import check_whole
 from remanence._typing import Action, Flag, Key, Observation, Scalar
@@ -30,7 +30,11 @@ class LookupTreeMazeParams(eqx.Module):
 
     `num_mazes` and `length` (of each maze, junction included) are numbers or pairs (low, high).
     The time limit is `time_limit_factor` times the sum of the episode's lengths (10 is our choice,
-    the paper gives none); None turns it off.
+    the paper gives none); None turns it off. Each maze draws how slippery it
+    is, uniformly from 0 to `slip`: so likely is a step to go right or left by a coin, whatever was
+    chosen. Who is to remember however they walk has to meet more than the straight way, and so
+    waits of any length are met: one of n steps or more about once in n mazes. It is for training: a
+    maze that has grown has none.
 
     >>> from remanence import envs
     >>> params = envs.LookupTreeMazeParams(num_mazes=5, length=(1, 3), time_limit_factor=None)
@@ -43,8 +47,15 @@ class LookupTreeMazeParams(eqx.Module):
     length_low: Int[Array, "..."]
     length_high: Int[Array, "..."]
     limit_factor: Int[Array, "..."]
+    slip: Float[Array, "..."] | None
 
-    def __init__(self, num_mazes: Any = (1, 20), length: Any = (1, 3), time_limit_factor: Any = 10):
+    def __init__(
+        self,
+        num_mazes: Any = (1, 20),
+        length: Any = (1, 3),
+        time_limit_factor: Any = 10,
+        slip: Any = 0.0,
+    ):
         lengths = corridor.read_range("length", length)
         counts = corridor.read_range("num_mazes", num_mazes)
         factor = corridor.read_limit_factor(time_limit_factor, counts[1], lengths[1])
@@ -55,6 +66,7 @@ class LookupTreeMazeParams(eqx.Module):
             self.length_high,
             self.limit_factor,
         ) = jnp.broadcast_arrays(*counts, *lengths, factor)
+        self.slip = corridor.read_chance("slip", slip)
 
 
 class LookupTreeMazeState(eqx.Module):
@@ -193,6 +205,7 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
         self, key: Key, state: LookupTreeMazeState, action: Action, params: LookupTreeMazeParams
     ) -> tuple[LookupTreeMazeState, Scalar, Flag, Flag]:
         del key  # the mazes are deterministic once their seed is drawn
+        action = _slip(state, action, params)
         arm = corridor.choose_arm(state.position == state.length - 1, action)
         reward = corridor.reward_arm(arm, state.goal) / state.num_mazes.astype(jnp.float32)
         maze = state.maze + jnp.abs(arm)
@@ -311,6 +324,22 @@ def _words_of(maze: Int[Array, ""], seed: Seed) -> tuple[Word, Word, Word]:
 
 def _length_of(maze: Int[Array, ""], seed: Seed, params: LookupTreeMazeParams) -> Int[Array, ""]:
     return integer_from(_words_of(maze, seed)[0], params.length_low, params.length_high)
+
+
+def _slip(state: LookupTreeMazeState, action: Action, params: LookupTreeMazeParams) -> Action:
+    """The action, or a step right or left instead."""
+    if params.slip is None:
+        return action
+    # Counted down from -1: lengths, goals and indices have the words from 0 on.
+    step_word = word_at(state.seed, -1 - 2 * state.time)
+    maze_word = word_at(state.seed, -2 - 2 * state.maze)
+    slips = _chance_from(step_word) < params.slip * _chance_from(maze_word)
+    return jnp.where(slips, jnp.where(step_word & 1, corridor.LEFT, corridor.RIGHT), action)
+
+
+def _chance_from(word: Word) -> Scalar:
+    """Uniform over [0, 1), from the upper 24 bits."""
+    return (word >> 8).astype(jnp.float32) / 2.0**24
 
 
 def _revealed_length(state: LookupTreeMazeState, params: LookupTreeMazeParams) -> Int[Array, ""]:

@@ -53,7 +53,7 @@ def list_options(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     >>> static
     {'table_size': 4, 'index_encoding': 'scalar'}
     >>> traced
-    {'num_mazes': (1, 20), 'length': (1, 3), 'time_limit_factor': 10}
+    {'num_mazes': (1, 20), 'length': (1, 3), 'time_limit_factor': 10, 'slip': 0.0}
     """
     environment_class = registry[name]
     static = {field.name: field.default for field in dataclasses.fields(environment_class)}
@@ -122,9 +122,21 @@ def _restore(description: Any) -> tuple[AbstractEnvironment, Any]:
         previous_action=description["previous_action"],
         **description["options"],
     )
-    leaves, structure = jax.tree.flatten(template)
-    values = [
-        jax.numpy.asarray(value, leaf.dtype)
-        for leaf, value in zip(leaves, description["params"].values(), strict=True)
-    ]
-    return environment, jax.tree.unflatten(structure, values)
+    return environment, _fill(template, description["params"])
+
+
+def _fill(template: Any, values: Any) -> Any:
+    """Parameters of those values; what a description does not tell must be None by default."""
+    leaves, structure = jax.tree.flatten_with_path(template, is_leaf=lambda leaf: leaf is None)
+    names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
+    if unknown := set(values) - set(names):
+        raise KeyError(f"no parameter is called {min(unknown)!r}")
+    return jax.tree.unflatten(
+        structure,
+        [
+            None
+            if leaf is None and name not in values
+            else jax.numpy.asarray(np.asarray(values[name]), None if leaf is None else leaf.dtype)
+            for name, (_, leaf) in zip(names, leaves, strict=True)
+        ],
+    )

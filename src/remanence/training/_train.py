@@ -130,12 +130,18 @@ def _check_environment(env: Any) -> tuple[AbstractEnvironment, Any]:
     if not isinstance(environment, AbstractEnvironment):
         raise InvalidOptionError("env", env, "give an environment, or what `envs.make` returns")
     params = env[1] if isinstance(env, tuple) else environment.default_params
-    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(params)]
-    if shapes != [jnp.shape(leaf) for leaf in jax.tree.leaves(environment.default_params)]:
+    shapes = _list_shapes(params)
+    if shapes != _list_shapes(environment.default_params):
         raise InvalidOptionError(
             "env", shapes, "parameters must be those of one environment; every member shares them"
         )
     return environment, params
+
+
+def _list_shapes(params: Any) -> list[tuple[int, ...]]:
+    """The shape of each parameter; what is left out, as None, is one number."""
+    leaves = jax.tree.leaves(params, is_leaf=lambda leaf: leaf is None)
+    return [() if leaf is None else jnp.shape(leaf) for leaf in leaves]
 
 
 @contextlib.contextmanager

@@ -38,9 +38,9 @@ def test_what_grows_is_known_of_a_study_without_its_runs(tmp_path):
     assert {entry.about["growth"]["name"] for entry in list_entries(tmp_path)} == {"num_mazes"}
 
 
-def test_there_are_four_sizes_and_two_studies_of_options():
+def test_there_are_four_sizes_and_three_studies_of_options():
     assert list_profiles("lookup-tree", PROFILES) == [
-        *("laptop", "lasting", "letter", "near", "paper", "smoke")
+        *("laptop", "lasting", "letter", "near", "paper", "slips", "smoke")
     ]
 
 
@@ -57,6 +57,14 @@ def test_near_credit_is_the_lasting_study_but_for_what_it_names():
         }[job.variant]
         assert dict(job.changes) == dict(same.changes) | other
         assert {"sample", "stability"} <= set(job.stages)
+
+
+def test_slips_are_near_credit_with_a_margin_but_for_what_they_name():
+    near = {job.cell: job for job in load("near").jobs if not job.variant}
+    for job in load("slips").jobs:
+        same, slip = near[job.cell], {"slip": 0.6} if job.variant else {}
+        assert (job.seeds, job.num_iterations) == (same.seeds, same.num_iterations)
+        assert dict(job.changes) == dict(same.changes) | {"hold_margin": 0.1} | slip
 
 
 @pytest.mark.parametrize("profile", ["laptop", "lasting", "letter", "paper", "smoke"])
