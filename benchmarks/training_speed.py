@@ -179,7 +179,7 @@ def summarise(
     contestants: list[Contestant], rows: dict[str, list[dict[str, float]]], baseline: str
 ) -> dict[str, dict[str, Any]]:
     """Medians of the iterations after the first; a ratio is of seconds per training."""
-    summary = {}
+    summary: dict[str, dict[str, Any]] = {}
     for each in contestants:
         first, *counted = rows[each.name]
         seconds = statistics.median(row["seconds"] for row in counted)

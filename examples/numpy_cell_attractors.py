@@ -24,7 +24,7 @@ def load_weights(path):
     if path is None:
         stored = json.loads(Path(__file__).with_name("torch_gru_cell.json").read_text())
     else:
-        import torch  # pyright: ignore[reportMissingImports]
+        import torch
 
         stored = torch.load(path)
     return [

@@ -31,7 +31,7 @@ from jaxtyping import install_import_hook  # noqa: E402
 from tests.forks import Nursery  # noqa: E402
 
 # Shapes and types are checked at every call where arrays of JAX go from hand to hand. Elsewhere
-# pyright's check has to do: the search for proofs calls small functions by the million.
+# pyrefly's check has to do: the search for proofs calls small functions by the million.
 _CHECKED = [
     f"remanence.{room}"
     for room in ("cells", "dynamics", "envs", "evaluation", "networks", "training")

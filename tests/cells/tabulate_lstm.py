@@ -8,7 +8,7 @@ in an environment with torch and numpy.
 import json
 
 import numpy as np
-import torch  # type: ignore
+import torch
 
 INPUT_SIZE, NUM_UNITS, NUM_STEPS = 2, 3, 6
 

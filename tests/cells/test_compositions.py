@@ -9,7 +9,11 @@ from remanence.errors import InvalidOptionError
 from tests.cells import reference
 
 KEY = jax.random.key(0)
-jitted_run = eqx.filter_jit(lambda cell, *episodes, method="auto": cell.run(*episodes, method))
+
+
+@eqx.filter_jit
+def jitted_run(cell, *episodes, method="auto"):
+    return cell.run(*episodes, method)
 
 
 def run_by_hand(cell: AbstractCell, episodes: reference.Episodes) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +106,7 @@ def test_parallel_cells_are_all_read():
 class Counter(AbstractCell):
     """A cell that starts at its own value, to see whose initial state is used."""
 
-    start: jax.Array
+    start: jax.Array  # pyrefly: ignore[bad-class-definition]
     input_size: int = eqx.field(static=True, default=3)
     state_size: int = eqx.field(static=True, default=1)
 

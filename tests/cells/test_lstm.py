@@ -1,3 +1,4 @@
+import functools
 import itertools
 import json
 from pathlib import Path
@@ -106,4 +107,4 @@ def test_forget_gates_may_start_open():
 )
 def test_impossible_options_are_refused(options: dict, message: str):
     with pytest.raises(InvalidOptionError, match=message):
-        LSTM(3, **{"state_size": 4, "key": jax.random.key(0), **options})
+        functools.partial(LSTM, 3, state_size=4, key=jax.random.key(0))(**options)

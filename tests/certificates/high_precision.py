@@ -264,9 +264,12 @@ def make_skipper() -> Walker:
 
     Its state stands still from the cue on; what it does is decided by what it sees besides.
     """
-    cell = {"inputs.weight": np.zeros((2, 2, 2)), "inputs.bias": np.zeros((2, 2))}
+    cell: dict[str, np.ndarray] = {
+        "inputs.weight": np.zeros((2, 2, 2)),
+        "inputs.bias": np.zeros((2, 2)),
+        "alpha": np.ones(2),
+    }
     cell["inputs.weight"][0], cell["inputs.bias"][1] = [[2, -2], [-2, 2]], 1
-    cell["alpha"] = np.ones(2)
     named = {f"policy.cell.{name}": array for name, array in cell.items()}
     named["policy.encoder.0.weight"] = np.array([[1, 0], [-1, 0]])
     named["policy.encoder.0.bias"] = np.zeros(2)
@@ -289,8 +292,11 @@ def make_leak(gate_bias: float, drift: float, bias: float = 0.0) -> Walker:
 
 def make_holder(drive: float, threshold: float) -> Walker:
     """A BMRU that the cue sets, and that is driven while idle, not at the junction."""
-    arrays = {"inputs.weight": np.zeros((2, 2, 2)), "inputs.bias": np.zeros((2, 2))}
-    arrays["alpha"] = np.ones(2)
+    arrays: dict[str, np.ndarray] = {
+        "inputs.weight": np.zeros((2, 2, 2)),
+        "inputs.bias": np.zeros((2, 2)),
+        "alpha": np.ones(2),
+    }
     mark_junction(arrays, "bmru")
     arrays["inputs.weight"][0, 1, 0] = 20
     arrays["inputs.weight"][1, 1, 1] = 8 * np.sign(threshold)

@@ -52,7 +52,7 @@ def draw(name: str, seed: int = 0) -> tuple[AbstractCell, reference.Episodes]:
     """
     cell = reference.randomise(make_cell(name), seed)
     episodes = reference.draw_episodes(cell, seed, NUM_STEPS)
-    return cell, jax.device_get(episodes._replace(first=FIRST))
+    return cell, jax.device_get(episodes)._replace(first=FIRST)
 
 
 def draw_normal(seed: int, *shape: int) -> np.ndarray:
@@ -122,7 +122,7 @@ def test_sequences_side_by_side_are_each_alone(name: str, method: str):
         pytest.skip("not linear in its state")
     alone = [draw(name, seed)[1] for seed in range(3)]
     # Resets at other steps in each of them.
-    alone = [one._replace(first=np.roll(one.first, seed)) for seed, one in enumerate(alone)]
+    alone = [one._replace(first=np.roll(one.first, seed)) for seed, one in enumerate(alone)]  # pyrefly: ignore[bad-argument-type]
     inputs, first, state = (np.stack(leaves, 1) for leaves in zip(*alone, strict=True))
     states = jitted_run(cell, inputs, first, state.T, method)
     for number, episodes in enumerate(alone):

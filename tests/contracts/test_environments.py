@@ -90,7 +90,7 @@ def test_it_is_frozen_and_hashable(name, case):
     assert again == environment
     assert hash(again) == hash(environment)
     with pytest.raises(AttributeError):
-        environment.surprise = 1  # pyright: ignore[reportAttributeAccessIssue]
+        environment.surprise = 1
 
 
 def test_default_params_are_those_of_make(case):
@@ -205,11 +205,12 @@ def play(case: Case, key: Any, coin: Any) -> Any:
     script = environment.script()
     if script is None:
         pytest.skip("nobody has written a script")
+    act = script.act
 
     def step(carry):
         key, state, memory, total, _ = carry
         key, coin_key, step_key = jax.random.split(key, 3)
-        action, memory = script.act(environment.observe(state), memory)
+        action, memory = act(environment.observe(state), memory)
         judged = judge_all(environment, state)
         toss = jax.random.categorical(coin_key, jnp.where(judged == NO_DECISION, -jnp.inf, 0.0))
         action = jnp.where(coin & (judged[action] != NO_DECISION), toss, action)

@@ -21,7 +21,7 @@ def test_idle_map_runs_in_the_precision_of_the_states():
     single = iterate(idle_map(cell, IDLE, np.float32), starts.astype(np.float32), 7)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=1e-5, atol=1e-6)
-    assert not jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+    assert not jax.config.jax_enable_x64  # pyrefly: ignore[missing-attribute]
 
 
 def test_input_reaches_the_cell():
@@ -36,7 +36,7 @@ def test_cells_that_differ_in_weights_share_a_program():
     counts = [0]
 
     class Counted(cells.AbstractCell):
-        weight: jax.Array
+        weight: jax.Array  # pyrefly: ignore[bad-class-definition]
         input_size: int = eqx.field(static=True, default=2)
         state_size: int = eqx.field(static=True, default=3)
 

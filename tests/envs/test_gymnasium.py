@@ -1,6 +1,7 @@
 """The Gymnasium interface, against Gymnasium's own checker and its `SyncVectorEnv`."""
 
 import dataclasses
+import functools
 import subprocess
 import sys
 from typing import Any, ClassVar
@@ -294,7 +295,7 @@ def test_a_bad_option_is_refused(maker, options, error, complaint):
 )
 def test_a_bad_option_of_a_vector_is_refused(options):
     with pytest.raises(InvalidOptionError):
-        GymnasiumVectorEnv("tmaze", **{"num_envs": 3, **options})
+        functools.partial(GymnasiumVectorEnv, "tmaze", num_envs=3)(**options)
 
 
 def test_an_unknown_environment_is_answered_with_the_nearest():

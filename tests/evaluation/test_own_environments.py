@@ -74,7 +74,7 @@ class Reticent(DelayedCopy):
 
 
 def hide(*names: str) -> tuple[AbstractEnvironment, object]:
-    environment = Reticent(num_symbols=3, hides=frozenset(names))
+    environment = Reticent(num_symbols=3, hides=frozenset(names))  # pyrefly: ignore[unexpected-keyword]
     return environment, environment.default_params
 
 

@@ -40,7 +40,7 @@ def test_changes_go_to_a_copy():
     assert make_architecture("small", cell="bmru").cell == "bmru"
     assert architectures["small"].cell == "gru"
     with pytest.raises(dataclasses.FrozenInstanceError):
-        architectures["small"].cell = "bmru"  # pyright: ignore[reportAttributeAccessIssue]
+        architectures["small"].cell = "bmru"  # pyrefly: ignore[read-only]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import signal
 import time
 from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ class BrokenAtFirst(Executor):
         with open_threads() as self.inner:
             yield self
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn, /, *args, **kwargs) -> Any:
         self.submitted.append(args[1].id)
         if len(self.submitted) > self.num_losses:
             return self.inner.submit(fn, *args, **kwargs)
@@ -58,7 +59,7 @@ class Queue(BrokenAtFirst):
         super().__init__(0)
         self.waiting = []
 
-    def submit(self, fn, /, *args, **kwargs):
+    def submit(self, fn, /, *args, **kwargs) -> Any:
         future: Future[str] = Future()
         self.waiting.append((future, fn, args))
         return future
@@ -183,7 +184,7 @@ def test_one_deadly_job_does_not_take_others_with_it(copy, study, whole):
     class Deadly(Executor):
         """Whoever comes to the GRU dies, with whatever else was at work."""
 
-        def submit(self, fn, /, *args, **kwargs):
+        def submit(self, fn, /, *args, **kwargs) -> Any:
             path, job = args
             submitted.append(job.id)
             future: Future[str] = Future()

@@ -41,7 +41,7 @@ def test_any_number_can_be_changed():
     assert (changed.discount, changed.num_envs) == (0.5, 8)
     assert hash(changed) != hash(PPOConfig())
     with pytest.raises(dataclasses.FrozenInstanceError):
-        changed.discount = 0.9  # pyright: ignore[reportAttributeAccessIssue]
+        changed.discount = 0.9  # pyrefly: ignore[read-only]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_cell_of_many_parts_is_trained_saved_and_loaded(assorted_cell, batchin
         assert cell.gain == again.gain == 0.5
         np.testing.assert_array_equal(cell.order, again.order)
         np.testing.assert_array_equal(cell.network.layers[0].weight, again.network.layers[0].weight)
-    orders = [agent.policy.cell.order for agent in training.agents.values()]  # pyright: ignore
+    orders = [agent.policy.cell.order for agent in training.agents.values()]  # pyrefly: ignore[missing-attribute]
     assert not np.array_equal(*orders), "each seed draws its own"
 
 

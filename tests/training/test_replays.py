@@ -315,7 +315,7 @@ def test_many_equal_numbers_add_up():
 
 
 def plan(experience, replay="auto", **properties):
-    planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, **{"state_size": 6, **properties})
+    planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, state_size=6, **properties)
     return type(planner.plan(experience, hash_experience(planner, experience)))
 
 

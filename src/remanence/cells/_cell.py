@@ -164,11 +164,11 @@ class AbstractGatedCell(AbstractCell):
     inputs: eqx.AbstractVar[Projection]
 
     @property
-    def input_size(self) -> int:
+    def input_size(self) -> int:  # pyrefly: ignore[bad-override]
         return self.inputs.weight.shape[-1]
 
     @property
-    def state_size(self) -> int:
+    def state_size(self) -> int:  # pyrefly: ignore[bad-override]
         return self.inputs.weight.shape[-2]
 
     def project(self, input: Float[Array, " input"]) -> Any:

@@ -18,11 +18,11 @@ class _AbstractComposition(AbstractCell):
     cells: eqx.AbstractVar[tuple[AbstractCell, ...]]
 
     @property
-    def input_size(self) -> int:
+    def input_size(self) -> int:  # pyrefly: ignore[bad-override]
         return self.cells[0].input_size
 
     @property
-    def state_size(self) -> int:
+    def state_size(self) -> int:  # pyrefly: ignore[bad-override]
         return sum(cell.state_size for cell in self.cells)
 
     @property

@@ -197,4 +197,4 @@ def _scale_schur(slope: Matrix, decay: float) -> Matrix:
 
     form, basis = scipy.linalg.schur(slope, sort=None)[:2]
     joined = np.concatenate([[0], np.abs(np.diag(form, -1)) > 0])
-    return basis * decay ** np.cumsum(1 - joined)
+    return basis * decay ** np.cumsum(1 - joined)  # pyrefly: ignore[bad-return]

@@ -122,7 +122,8 @@ def _climb(moves: np.ndarray, phase: int) -> np.ndarray:
     reached = np.zeros(len(moves))
     cloud, time = Cloud(np.ones(1), FAR), phase
     while cloud.chances.sum() > FAINT and time < MOST_STEPS:
-        cloud, arrived = step_walk(cloud, *moves[time % len(moves)], FAR + 1)
+        right, left = moves[time % len(moves)]
+        cloud, arrived = step_walk(cloud, right, left, FAR + 1)
         time += 1
         reached[time % len(moves)] += arrived
     return reached

@@ -84,4 +84,5 @@ def _list_commands() -> Any:
         kind = find_command(name)
         sentence = (kind.__doc__ or "").partition("\n")[0]
         kinds.append(Annotated[kind, tyro.conf.subcommand(name, description=sentence)])
+    # pyrefly: ignore[invalid-annotation]
     return Union[tuple(kinds)]  # noqa: UP007  made of what a dictionary holds

@@ -156,7 +156,7 @@ def show_state(console: Console, environment: envs.AbstractEnvironment, state: A
 
 def summarize(player: Player, episode: Recording) -> dict[str, Any]:
     """An episode as JSON has it."""
-    fields = dataclasses.asdict(dataclasses.replace(episode, states=[]))
+    fields: dict[str, Any] = dataclasses.asdict(dataclasses.replace(episode, states=[]))
     del fields["states"]
     return {
         "agent": player.name,

@@ -225,9 +225,9 @@ def _describe(step: Step, cycle: Cycle, share: float, smooth: bool, tolerance: f
         cycle,
         residual,
         converged=residual <= tolerance,
-        stable=spectrum and spectrum.stable,
-        eigenvalues=spectrum and spectrum.eigenvalues,
-        time_constant_steps=spectrum and spectrum.time_constant_steps,
-        time_constant_error_steps=spectrum and spectrum.error_steps,
+        stable=spectrum.stable if spectrum else None,
+        eigenvalues=spectrum.eigenvalues if spectrum else None,
+        time_constant_steps=spectrum.time_constant_steps if spectrum else None,
+        time_constant_error_steps=spectrum.error_steps if spectrum else None,
         share=share,
     )

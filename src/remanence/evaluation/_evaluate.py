@@ -128,7 +128,9 @@ def _run_exactly(
     """Rows that nothing was drawn for, one by one; None where there is no way to them."""
     if not sampled:
         exact = make_exact_evaluator(env, plain=plain)
-        return exact and _run_each(agents, partial(_list_greedy, exact, lengths), on_progress)
+        if exact is None:
+            return None
+        return _run_each(agents, partial(_list_greedy, exact, lengths), on_progress)
     evaluator = None if plain else make_sampled_evaluator(env)
     if evaluator is None:
         return None

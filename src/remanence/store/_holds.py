@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from remanence.errors import StoreError
 from remanence.store._files import explain
@@ -115,8 +116,8 @@ class Hold:
             if not self.lost:
                 self._write(beat=self._owner.beat + 1, updated=_now())
 
-    def _write(self, **changes: object) -> None:
-        self._owner = dataclasses.replace(self._owner, **changes)  # pyright: ignore[reportArgumentType]
+    def _write(self, **changes: Any) -> None:
+        self._owner = dataclasses.replace(self._owner, **changes)
         # A beat that cannot be written is not worth what is done here; the next one may be.
         with contextlib.suppress(OSError):
             _write_owner(_name_lock(self._path, self._number), self._owner, os.O_WRONLY)

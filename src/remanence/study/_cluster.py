@@ -71,7 +71,9 @@ class ClusterExecutor(Executor):
         self._failures = self._ledger.read_failures()
         self._num_refusals = 0
 
-    def submit(self, fn: Callable[..., str], /, *args: Any, **kwargs: Any) -> Future[str]:
+    def submit(  # pyrefly: ignore[bad-override]
+        self, fn: Callable[..., str], /, *args: Any, **kwargs: Any
+    ) -> Future[str]:
         """Have a job run; `fn` is `run_job`, with the study's path and the job."""
         _, job = args
         future: Future[str] = Future()

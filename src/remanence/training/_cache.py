@@ -24,7 +24,7 @@ def keep_compiled_programs() -> None:
     >>> jax.config.jax_compilation_cache_dir is None
     False
     """
-    if jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
+    if jax.config.jax_compilation_cache_dir is not None:  # pyrefly: ignore[missing-attribute]
         return
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     _use(Path(home) / "remanence" / "compiled" / _name_processor())
@@ -49,7 +49,7 @@ def share_compiled_programs() -> Iterator[None]:
     True
     """
     keep_compiled_programs()
-    shared = Path(jax.config.jax_compilation_cache_dir)  # pyright: ignore[reportAttributeAccessIssue]
+    shared = Path(jax.config.jax_compilation_cache_dir)  # pyrefly: ignore[missing-attribute]
     with tempfile.TemporaryDirectory(prefix="remanence-compiled-") as name:
         own = Path(name)
         for entry in shared.glob("*-cache"):

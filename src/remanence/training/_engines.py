@@ -145,12 +145,9 @@ class DevicesEngine(AbstractEngine):
 
     def __init__(self, learner: Learner, params: Any):
         self._engines = [VmapEngine(learner, params, device) for device in jax.local_devices()]
+        self.profile = self._engines[0].profile
         self._busy: list[VmapEngine] = []
         self._pool = ThreadPoolExecutor(max_workers=len(self._engines))
-
-    @property
-    def profile(self) -> Profile:
-        return self._engines[0].profile
 
     def begin(self, seeds: Sequence[int]) -> None:
         batches = self._split(len(seeds))

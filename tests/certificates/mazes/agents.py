@@ -4,10 +4,12 @@ All are for tables of two entries and a one-hot index: an observation is the tab
 (2) and the junction's flag.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from remanence.certificates.mazes._prover import Prover
 from remanence.envs import LookupTreeMaze
@@ -94,7 +96,7 @@ def make_random(cell: str, seed: int, size: int = 4) -> tuple[Arrays, dict[str, 
     return name_arrays(arrays), shape_policy(cell, size, head=[])
 
 
-def name_arrays(arrays: Arrays) -> Arrays:
+def name_arrays(arrays: Mapping[str, ArrayLike]) -> Arrays:
     return {f"policy.{name}": np.asarray(it, np.float32) for name, it in arrays.items()}
 
 
@@ -105,10 +107,12 @@ def shape_policy(cell: str, size: int, head: list[int]) -> dict[str, Any]:
     }
 
 
-def make_prover(made: tuple[Arrays, dict[str, Any]], budget: int = 20_000, **changes: Any):
+def make_prover(
+    made: tuple[Arrays, dict[str, Any]], budget: int = 20_000, lengths: Sequence[int] = LENGTHS
+):
     """A prover of such a policy."""
     arrays, shape = made
-    return Prover(arrays, shape, **{"lengths": LENGTHS, "maze": MAZE, "budget": budget, **changes})
+    return Prover(arrays, shape, lengths=lengths, maze=MAZE, budget=budget)
 
 
 def save_agent(path: Path, made: tuple[Arrays, dict[str, Any]]) -> None:

@@ -100,7 +100,7 @@ class Chain:
         """The share of right decisions in the distribution that a closed class settles to."""
         # Seen from one of its nodes: how often the others are met until it is met again.
         nodes = np.flatnonzero(within)
-        others, inflow = within.copy(), chain[:, [nodes[0]]].toarray()[:, 0]
+        others, inflow = within.copy(), chain[:, [nodes[0]]].toarray()[:, 0]  # pyrefly: ignore[missing-attribute]
         others[nodes[0]] = False
         mass = np.zeros(len(within))
         mass[nodes[0]] = 1
@@ -128,5 +128,5 @@ def _solve(chain: scipy.sparse.csc_array, within: np.ndarray, start: np.ndarray)
     if not len(nodes):
         return np.zeros(0)
     stays = scipy.sparse.eye_array(len(nodes), format="csc")
-    inner = chain[nodes][:, nodes]
+    inner = chain[nodes][:, nodes]  # pyrefly: ignore[bad-index]
     return scipy.sparse.linalg.splu((stays - inner).tocsc()).solve(start)

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def read_committed(path: Path) -> Records:
 def _write_plan(path: Path) -> list[dict]:
     with (RESULTS / "tables" / "summary.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {
             "id": _name_job(row["preset"], row["network"], row["cell"]),
             **{name: row[name] for name in ("preset", "network", "cell")},
