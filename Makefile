@@ -34,7 +34,7 @@ lint: $(VENV)/.installed-tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(VENV)/.installed-dev
+types: $(VENV)/.installed-tests
 	$(BIN)/pyrefly check
 
 tests: $(VENV)/.installed-tests
@@ -57,18 +57,19 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
 	@$(INSTALL) --editable .
 	@touch $@
 
-# What reads the source and does not run it: alone, so that it is installed beside the rest.
+# pip unpacks one file after the other: what is largest is installed by two of them side by side.
 $(VENV)/.installed-tools: $(VENV)/.python pyproject.toml constraints.txt
-	@$(INSTALL) --no-deps ruff pyrefly
+	@$(INSTALL) --no-deps ruff pyrefly pyarrow polars-runtime-32 duckdb tensorstore
 	@touch $@
 
-$(VENV)/.installed-tests: $(VENV)/.python pyproject.toml constraints.txt
+$(VENV)/.installed-large: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing remanence and what its checks need (about a minute)"
+	@$(INSTALL) --no-deps jaxlib scipy numpy pandas
+	@touch $@
+
+$(VENV)/.installed-tests: $(VENV)/.installed-tools $(VENV)/.installed-large
 	@$(INSTALL) --editable '.[tests]'
 	@touch $@ $(VENV)/.installed
-
-$(VENV)/.installed-dev: $(VENV)/.installed-tools $(VENV)/.installed-tests
-	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
