@@ -462,7 +462,7 @@ def test_slips_go_right_or_left_by_a_coin_and_never_into_an_arm():
 
 def test_slips_are_for_training():
     params = LookupTreeMazeParams(slip=0.9)
-    assert float(params.slip) == np.float32(0.9)
+    assert params.slip == np.float32(0.9)
     assert MAZE.grow(params, 50).slip is None
     assert LookupTreeMazeParams(slip=0).slip is None
 
