@@ -467,6 +467,23 @@ def test_slips_are_for_training():
     assert LookupTreeMazeParams(slip=0).slip is None
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_mazes": jnp.array([5, 10]), "slip": 0.5},
+        {"slip": jnp.array([0.0, 0.5])},
+        {"slip": jnp.array([0.0, 0.0])},
+    ],
+    ids=["mazes", "slips", "no slips"],
+)
+def test_members_of_a_batch_may_differ_in_anything_where_it_is_slippery(options):
+    params = LookupTreeMazeParams(**options)
+    assert {leaf.shape for leaf in jax.tree.leaves(params)} == {(2,)}
+    states = jax.vmap(MAZE.start)(jax.random.split(KEY, 2), params)
+    advance = jax.vmap(MAZE.advance, (None, 0, None, 0))
+    assert advance(KEY, states, jnp.int32(UP), params)[0].time.tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("slip", [-0.1, 1.01, float("nan"), "often", None, True])
 def test_slips_are_probabilities(slip):
     with pytest.raises(InvalidOptionError, match="from 0 to 1"):

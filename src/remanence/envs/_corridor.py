@@ -144,16 +144,16 @@ def read_limit_factor(value: Any, *sizes: Int[Array, "..."]) -> Int[Array, "..."
 
 
 def read_chance(option: str, value: Any) -> Float[Array, "..."] | None:
-    """An option that is a probability, kept as None where it is 0.
+    """An option that is a probability; the number 0 is kept as None.
 
-    An array may hold one for each member of a batch.
+    An array may hold one for each member of a batch, and is kept as it is.
     """
     if isinstance(value, Tracer):
-        return value
+        return value.astype(jnp.float32)
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or not np.all((array >= 0) & (array <= 1)):
         raise InvalidOptionError(option, value, "use a probability, from 0 to 1")
-    return jnp.asarray(array, jnp.float32) if array.any() else None
+    return jnp.asarray(array, jnp.float32) if array.ndim or array.any() else None
 
 
 def _read_integers(option: str, value: Any) -> Int[Array, "..."]:

@@ -59,14 +59,16 @@ class LookupTreeMazeParams(eqx.Module):
         lengths = corridor.read_range("length", length)
         counts = corridor.read_range("num_mazes", num_mazes)
         factor = corridor.read_limit_factor(time_limit_factor, counts[1], lengths[1])
+        chance = corridor.read_chance("slip", slip)
         (
             self.num_mazes_low,
             self.num_mazes_high,
             self.length_low,
             self.length_high,
             self.limit_factor,
-        ) = jnp.broadcast_arrays(*counts, *lengths, factor)
-        self.slip = corridor.read_chance("slip", slip)
+            broadcast_chance,
+        ) = jnp.broadcast_arrays(*counts, *lengths, factor, 0.0 if chance is None else chance)
+        self.slip = None if chance is None else broadcast_chance
 
 
 class LookupTreeMazeState(eqx.Module):
