@@ -33,7 +33,7 @@ class LookupTreeMazeParams(eqx.Module):
     the paper gives none); None turns it off. Each maze draws how slippery it
     is, uniformly from 0 to `slip`: so likely is a step to go right or left by a coin, whatever was
     chosen. Who is to remember however they walk has to meet more than the straight way, and so
-    waits of any length are met: one of n steps or more about once in n mazes. It is for training: a
+    waits are met: one of n steps or more with probability slip^n / (n + 1). It is for training: a
     maze that has grown has none.
 
     >>> from remanence import envs
