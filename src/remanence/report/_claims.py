@@ -222,7 +222,7 @@ def compare_counts(found: int, total: int, other: tuple[int, int]) -> float:
     """
     number, size = other
     table = [[found, total - found], [number, size - number]]
-    return float(stats.fisher_exact(table).pvalue)
+    return float(stats.fisher_exact(table).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def compare_groups(
@@ -258,4 +258,4 @@ def combine_chances(chances: Sequence[float]) -> float:
     """
     if not chances:
         return float("nan")
-    return float(stats.combine_pvalues(chances).pvalue)
+    return float(stats.combine_pvalues(chances).pvalue)  # pyright: ignore[reportAttributeAccessIssue]

@@ -64,7 +64,7 @@ def _compare_ends(models: Columns) -> float:
     if not np.any(lost):
         return 1.0
     found = stats.wilcoxon(lost, alternative="greater")
-    return float(found.pvalue)
+    return float(found.pvalue)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def judge_low_vaa(tables: Tables, acting: str) -> Finding:
