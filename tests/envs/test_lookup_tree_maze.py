@@ -497,3 +497,22 @@ def test_slips_are_described_where_there_are_any(slip):
     assert described["params"].get("slip", 0.0) == slip
     assert ("slip" in described["params"]) == (slip > 0)
     assert eqx.tree_equal(restore(described), (environment, params))
+
+
+def test_the_script_is_right_in_slippery_mazes_whose_indices_are_one_hot():
+    environment = LookupTreeMaze(3, "one-hot")
+    params = LookupTreeMazeParams(num_mazes=200, time_limit_factor=None, slip=0.9)
+    script = environment.script()
+    assert script is not None
+
+    def play(key):
+        def step(carry):
+            state, memory, total, _ = carry
+            action, memory = script.act(environment.observe(state), memory)
+            state, reward, terminated, _ = environment.advance(key, state, action, params)
+            return state, memory, total + reward, terminated
+
+        start = (environment.start(key, params), script.memory, jnp.float32(0), jnp.array(False))
+        return jax.lax.while_loop(lambda carry: ~carry[3], step, start)[2]
+
+    assert compile_quickly(play)(jax.random.key(23)) == pytest.approx(4, rel=200 * 2**-24)

@@ -34,7 +34,8 @@ class LookupTreeMazeParams(eqx.Module):
     is, uniformly from 0 to `slip`: so likely is a step to go right or left by a coin, whatever was
     chosen. Who is to remember however they walk has to meet more than the straight way, and so
     waits are met: one of n steps or more with probability slip^n / (n + 1). It is for training: a
-    maze that has grown has none.
+    maze that has grown has none. It is for one-hot indices, too: where an index is one number, a
+    decision that slipped in a maze of length 1 looks like a maze with the index 0.
 
     >>> from remanence import envs
     >>> params = envs.LookupTreeMazeParams(num_mazes=5, length=(1, 3), time_limit_factor=None)
@@ -271,9 +272,12 @@ class LookupTreeMaze(corridor.AbstractMaze[LookupTreeMazeState, LookupTreeMazePa
             seen, index = observation[: self.table_size], observation[self.table_size : -1]
             table = jnp.where(jnp.any(seen != 0), seen.astype(jnp.int32), memory.table)
             # A scalar index of 0 looks like none, so the script counts on a maze to begin right
-            # after every decision.
-            entry = index[0].astype(jnp.int32) if index.size == 1 else jnp.argmax(index)
-            goal = jnp.where(memory.maze_begins, table[entry], memory.goal)
+            # after every decision, which is so unless it slipped.
+            if index.size == 1:
+                entry, begins = index[0].astype(jnp.int32), memory.maze_begins
+            else:
+                entry, begins = jnp.argmax(index), jnp.any(index > 0)
+            goal = jnp.where(begins, table[entry], memory.goal)
             decides = observation[-1] > 0
             decision = jnp.where(goal > 0, corridor.DOWN, corridor.UP)
             return jnp.where(decides, decision, corridor.RIGHT), _Notes(table, goal, decides)
