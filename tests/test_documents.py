@@ -13,6 +13,7 @@ from tests.documents import DOCUMENTS, MADE_ON, ROOT, list_commands, mask
 PAGES = (*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = (*PAGES, "docs/results/tmaze/README.md", "docs/results/lookup-tree/README.md")
 PAGES = (*PAGES, "docs/results/lookup-tree-lasting/README.md", "docs/results/lookup-tree/trials.md")
+PAGES = (*PAGES, *(f"docs/results/lookup-tree-{name}/README.md" for name in ("near", "slips")))
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
 SNIPPETS = [
     pytest.param(code, id=f"{name}, {number}")

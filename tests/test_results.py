@@ -82,6 +82,7 @@ def test_example_agents_are_those_of_the_study(cell):
         ("bmru-lasting", "lookup-tree-lasting/certificates/lookup-tree-bmru-longer"),
         ("bmru-near", f"{NEAR}/lookup-tree-bmru/maze-certificates"),
         ("hybrid-margin", f"{NEAR}/lookup-tree-hybrid-margin/maze-certificates"),
+        ("bmru-slips", "lookup-tree-slips/fewer-slips/maze-certificates"),
     ],
 )
 def test_wide_example_agents_are_those_of_the_study(name, job):
