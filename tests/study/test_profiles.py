@@ -300,8 +300,7 @@ def test_the_study_of_choices_changes_one_thing_at_a_time():
     every = {(preset, cell) for preset in ("tmaze-short", "tmaze-long") for cell in cells}
     assert all(found == every for found in arms.values())
     single = [it for it in changes.values() if len(it) == 1]
-    varied = {"time_limit_ends", "time_limit_factor", "adam_epsilon", "normalize_advantages"}
-    varied |= {"initialization"}
+    varied = {"time_limit_ends", "time_limit_factor", "normalize_advantages", "initialization"}
     assert {name for it in single for name in it} == varied
     assert changes.pop("") == {}
     combined = [it for it in changes.values() if it not in single]
