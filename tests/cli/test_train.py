@@ -55,6 +55,7 @@ def test_json_for_scripts(tmp_path, capsys):
         (["--seeds", "1-60000,60001-120000"], "at most 100,000 are possible"),
         (["--seeds", "5-3"], "the smaller one of a range first"),
         (["--cell", "lstmm"], "Did you mean 'lstm'"),
+        (["--network", "deep-mingu"], "Did you mean 'deep-mingru'"),
         (["--cell", "hybrid"], "a hybrid's must be even"),
         (["--batching", "gpu"], "batching"),
     ],
@@ -110,3 +111,21 @@ def test_options_of_a_cell_can_be_typed(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["notes"] == []
     what = RunDirectory(tmp_path / "run").read_description()["what"]
     assert what["architecture"]["cell_options"] == {"surrogate_width": 2.0}
+
+
+def test_another_network_can_be_chosen(tmp_path, monkeypatch):
+    """What is trained, under which name and where; nothing is, which would take seconds."""
+
+    class Asked(Exception):
+        pass
+
+    def train(env, network, config, seeds, **others):
+        raise Asked(network, others["labels"]["network"], others["out"])
+
+    monkeypatch.setattr("remanence.cli._train.train", train)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Asked) as asked:
+        main(["train", "tmaze-short", "--network", "deep-mingru", "--cell", "mingru"])
+    network, label, out = asked.value.args
+    assert (network.num_layers, network.state_size, label) == (4, 128, "deep-mingru")
+    assert out.as_posix() == "runs/tmaze-short-deep-mingru-mingru"

@@ -51,10 +51,12 @@ class Train(Command):
     """tmaze-short (lengths 1-3), tmaze-long (length 100), lookup-tree, or your own (--import)."""
     cell: str = "gru"
     """The recurrent cell: gru, lstm, brc, nbrc, mingru, bmru, hybrid, or the name of your own."""
+    network: Annotated[str | None, OPTIONAL] = None
+    """The network that it is in: small, wide, deep-mingru or your own; the preset's by default."""
     seeds: str = "1"
     """Seeds to train, such as 1-30 or 1,4,7."""
     out: Annotated[Path | None, OPTIONAL] = None
-    """Where to write the run; runs/PRESET-CELL if not given."""
+    """Where to write the run; runs/PRESET-CELL if not given, or runs/PRESET-NETWORK-CELL."""
     resume: bool = False
     """Go on with the run in --out that was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE", help_behavior_hint="")] = ()
@@ -76,9 +78,10 @@ class Train(Command):
         # Named in the directory that a run goes to by default, so it must be one.
         _ = cell_registry[self.cell]
         changes = parse_options(self.set)
-        env, network, config = preset.set_up(self.cell, changes)
+        env, network, config = preset.set_up(self.cell, changes, self.network)
         seeds = parse_seeds(self.seeds)
-        out = self.out or Path("runs") / f"{self.preset}-{self.cell}"
+        names = (self.preset, self.network, self.cell)
+        out = self.out or Path("runs") / "-".join(name for name in names if name)
         notes = list_notes(config)
         for note in notes if not self.json else ():
             console.print(note, highlight=False, markup=False)
@@ -98,7 +101,7 @@ class Train(Command):
                 checkpoint_every=self.checkpoint_every,
                 labels={
                     "preset": self.preset,
-                    "network": preset.architecture,
+                    "network": self.network or preset.architecture,
                     "changes": changes,
                 },
                 command=read_command(),
