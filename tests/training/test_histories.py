@@ -68,7 +68,8 @@ def grow_and_prune(steps: Steps) -> Grown:
     """The tree of every other environment, from that of all."""
     tree, visits = build_tree(group(steps), steps.observation, 1024)
     members = range(0, len(visits.node), 2)
-    pruned, new_of_old, _ = jax.jit(prune_tree)(tree, visits.visited[np.array(members)].any(0))
+    visited = visits.find_visited(jnp.array(members))
+    pruned, new_of_old, _ = jax.jit(prune_tree)(tree, visited)
     tree, node = jax.tree.map(np.asarray, (pruned, new_of_old[visits.node[np.array(members)]]))
     return Grown(members, tree, node)
 

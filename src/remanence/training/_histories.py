@@ -48,7 +48,7 @@ it. Here each level is one chunk; wider levels are several.
 
 A minibatch of environment 1 alone comes through nodes 1, 3 and 5, which become 0, 1 and 2:
 
-    >>> pruned, new_of_old, old_of_new = prune_tree(tree, visits.visited[1])
+    >>> pruned, new_of_old, old_of_new = prune_tree(tree, visits.find_visited(jnp.array([1])))
     >>> print(old_of_new[:3], pruned.parent_row[:3])
     [1 3 5] [0 3 4]
 """
@@ -68,6 +68,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 CHUNK_SIZE = 32
 # How many nodes are worked on at once by what need not go level by level.
 BLOCK_SIZE = 256
+WORD_BITS = 32
 
 Words = UInt32[Array, "*shape"]
 HashPair = UInt32[Array, "2 envs"]
@@ -93,10 +94,20 @@ class HistoryTree(eqx.Module):
 
 
 class Visits(NamedTuple):
-    """The node of every step, and which environments come through a node at all."""
+    """The node of every step, and which environments come through a node at all.
+
+    The latter as bits of words, environment e being bit e % 32 of word e // 32.
+    """
 
     node: Int[Array, "envs time"]
-    visited: Bool[Array, "envs nodes"]
+    visitors: UInt32[Array, "words nodes"]
+
+    def find_visited(self, members: Int[Array, " members"]) -> Bool[Array, " nodes"]:
+        """The nodes that some environments come through."""
+        chosen = jnp.zeros(WORD_BITS * len(self.visitors), jnp.uint32).at[members].set(1)
+        bits = chosen.reshape(-1, WORD_BITS) << jnp.arange(WORD_BITS, dtype=jnp.uint32)[None]
+        words = jnp.sum(bits, axis=1, keepdims=True, dtype=jnp.uint32)
+        return jnp.any((self.visitors & words) != 0, axis=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,7 +218,7 @@ def build_tree(
         "num_nodes": np.int32(len(order)),
         "num_chunks": np.int32(len(chunk_start)),
     }
-    arrays, *visits = jax.device_put((arrays, node, visited))
+    arrays, *visits = jax.device_put((arrays, node, _pack_rows(visited)))
     return HistoryTree(**arrays, num_roots=num_roots), Visits(*visits)
 
 
@@ -255,6 +266,15 @@ def _split_levels(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return start.astype(np.int32), np.minimum(CHUNK_SIZE, ends - start).astype(np.int32)
 
 
+def _pack_rows(flags: np.ndarray) -> np.ndarray:
+    """Rows of flags as rows of words, the first of every 32 being the lowest bit."""
+    num_words = -(-len(flags) // WORD_BITS)
+    octets = np.packbits(_pad(flags, WORD_BITS * num_words, False), axis=0, bitorder="little")
+    parts = octets.reshape(num_words, -1, flags.shape[1]).astype(np.uint32)
+    shifts = np.arange(0, WORD_BITS, 8, dtype=np.uint32)
+    return np.bitwise_or.reduce(parts << shifts[:, None], axis=1)
+
+
 def _pad(rows: np.ndarray, count: int, blank: Any) -> np.ndarray:
     padded = np.empty((count, *rows.shape[1:]), rows.dtype)
     padded[len(rows) :] = blank
@@ -275,13 +295,16 @@ def _as_words(values: Float[Array, "*time envs size"]) -> UInt32[Array, "*time s
 
 
 def _group_equal(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each key the number of its group, and one member of each group."""
-    order = np.argsort(key)
-    ordered = key[order]
-    opens = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    group = np.empty(len(key), np.int32)
-    group[order] = np.cumsum(opens, dtype=np.int32) - 1
-    return group, order[opens]
+    """For each key the number of its group, and one member of each group.
+
+    Most keys are there many times, so that finding each among the few that are distinct takes a
+    fraction of the time that sorting all of them does.
+    """
+    distinct = np.unique(key)
+    group = np.searchsorted(distinct, key).astype(np.int32)
+    member = np.empty(len(distinct), np.int64)
+    member[group] = np.arange(len(key))
+    return group, member
 
 
 def _find_first_equal(carried: tuple[np.ndarray, ...]) -> np.ndarray:

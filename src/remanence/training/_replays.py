@@ -152,7 +152,7 @@ class TreeReplay(AbstractReplay):
         self, members: Members
     ) -> tuple[HistoryTree, Int[Array, "members time"], Int[Array, " nodes"]]:
         """The tree of a minibatch, the node of each of its steps, and what nodes were before."""
-        visited = jnp.any(self.visits.visited[members], axis=0)
+        visited = self.visits.find_visited(members)
         tree, new_of_old, old_of_new = prune_tree(self.tree, visited)
         return tree, new_of_old[self.visits.node[members]], old_of_new
 

@@ -118,19 +118,15 @@ def _run_recurrence(
     """The states of roots and nodes; blank nodes have that of the first."""
     update = vmap_nodes(lambda now, state: _update(cell, now, state))
 
-    def advance(chunk: Int[Array, ""], carry: tuple[StateTable, Any]) -> tuple[StateTable, Any]:
-        table, now = carry
+    def advance(chunk: Int[Array, ""], table: StateTable) -> StateTable:
         start = tree.chunk_start[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
-        states = update(now, table[parent].T).T
+        states = update(slice_nodes(prepared, start), table[parent].T).T
         # What is written beyond the chunk's own nodes, their own chunk writes anew.
-        table = jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
-        return table, slice_nodes(prepared, tree.chunk_start[chunk + 1])
+        return jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
 
-    # What a chunk reads is sliced out one turn ahead, as for blocks.
     blank = jnp.zeros((len(tree.parent_row), roots.shape[1]), roots.dtype)
-    start = (jnp.concatenate([roots, blank]), slice_nodes(prepared, 0))
-    table, _ = jax.lax.fori_loop(0, tree.num_chunks, advance, start)
+    table = jax.lax.fori_loop(0, tree.num_chunks, advance, jnp.concatenate([roots, blank]))
     first = jnp.broadcast_to(table[tree.num_roots], (BLOCK_SIZE, table.shape[1]))
     end = tree.num_roots + tree.num_nodes
     return jax.lax.dynamic_update_slice_in_dim(table, first, end, 0)
@@ -183,18 +179,16 @@ def _pull_back_to_parents(
     pull, linear = _linearize(cell, tree, table, prepared)
     lane = jnp.arange(CHUNK_SIZE)
 
-    def retreat(turn: Int[Array, ""], carry: tuple[StateTable, Any]) -> tuple[StateTable, Any]:
-        cotangent, now = carry
+    def retreat(turn: Int[Array, ""], cotangent: StateTable) -> StateTable:
         chunk = tree.num_chunks - 1 - turn
         start = tree.chunk_start[chunk]
         change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + start, CHUNK_SIZE)
-        pulled = jnp.where(lane[:, None] < tree.chunk_size[chunk], pull(now, change.T).T, 0)
+        pulled = pull(slice_nodes(linear, start), change.T).T
+        own = lane[:, None] < tree.chunk_size[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
-        cotangent = cotangent.at[parent].add(pulled)
-        return cotangent, slice_nodes(linear, tree.chunk_start[jnp.maximum(chunk - 1, 0)])
+        return cotangent.at[parent].add(jnp.where(own, pulled, 0))
 
-    start = (cotangent, slice_nodes(linear, tree.chunk_start[tree.num_chunks - 1]))
-    return jax.lax.fori_loop(0, tree.num_chunks, retreat, start)[0]
+    return jax.lax.fori_loop(0, tree.num_chunks, retreat, cotangent)
 
 
 def _linearize(
