@@ -70,6 +70,31 @@ def test_chances_are_those_of_all_that_may_be_drawn(cell):
             assert [odds.right_steps, odds.wrong_steps] == pytest.approx(means, rel=1e-5)
 
 
+def test_who_has_too_many_memories_is_drawn(monkeypatch):
+    """Each chance is at least the bound, and above it by no more than what is left out."""
+    env, agents = envs.make("tmaze"), {3: make_undecided("gru", 3)}
+    computed = evaluate(agents, env, [2, 7], sampled=True)
+    monkeypatch.setattr("remanence.certificates._sampled.MOST_LOOKS", 40)
+    drawn = evaluate(agents, env, [2, 7], sampled=True)
+    again = evaluate(agents, env, [2, 7], sampled=True)
+    assert drawn.exact
+    assert 0.01 < drawn.left_out < 0.1
+    np.testing.assert_array_equal(drawn.episodes["probability"], again.episodes["probability"])
+    bounds, chances = (tell_ends(it.episodes) for it in (drawn, computed))
+    for end, (chance, num_steps) in chances.items():
+        bound, shown = bounds.get(end, (0.0, num_steps))
+        # With this seed all bounds hold, of which each fails with a chance of 2.5%.
+        assert 0 <= chance - bound <= drawn.left_out
+        assert shown == pytest.approx(num_steps, rel=0.25)
+
+
+def tell_ends(episodes):
+    """Probability and mean steps of each end, by length and cue."""
+    columns = ("length", "cue", "end", "probability", "num_steps")
+    rows = zip(*(episodes[name].tolist() for name in columns), strict=True)
+    return {tuple(end): (chance, num_steps) for *end, chance, num_steps in rows}
+
+
 def sort_rows(summary):
     order = np.lexsort([summary["length"], summary["agent"]])
     return {name: column[order] for name, column in summary.items()}

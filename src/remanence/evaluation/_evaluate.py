@@ -9,6 +9,7 @@ import numpy as np
 
 from remanence._keys import derive_key
 from remanence._numbers import check_whole
+from remanence._typing import Key
 from remanence.certificates import (
     ExactEvaluator,
     Odds,
@@ -20,10 +21,13 @@ from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM, AbstractEnvironme
 from remanence.errors import InvalidOptionError, MissingMethodError
 from remanence.evaluation._decisions import tabulate_decisions
 from remanence.evaluation._episodes import Episodes, run_episodes
-from remanence.evaluation._summary import Columns, Evaluation
+from remanence.evaluation._summary import CONFIDENCE, Columns, Evaluation
 from remanence.networks import Agent, check_fits
 
 FEWEST_EPISODES = 100
+# An agent that samples is drawn so many times for each length and cue where computing its chances
+# leaves out more than so much, which these draws do not.
+MOST_LEFT_OUT, NUM_DRAWN = 0.1, 1000
 LONGEST = 100_000_000  # ten times that is still a number of 32 bits
 # Right decisions, and decisions, of an episode that has one at most.
 _DECISIONS = {"right": (1, 1), "wrong": (0, 1), "timeout": (0, 0)}
@@ -53,7 +57,9 @@ def evaluate(
     `lengths` are values of what grows in the environment (its `growth`), the usual ones if not
     given. Where greedy episodes can be evaluated exactly, they are all there are, and
     fast-forwarded unless `plain`. Where the probability of each end of a sampled episode can be
-    computed, it is, and episodes are drawn only if `plain`. Elsewhere every cue has equally many
+    computed, it is, and episodes are drawn only if `plain`; of agents that draw so evenly that this
+    would take too long, what a thousand episodes show to be the least counts as the probability of
+    an end, with 95% confidence. Elsewhere every cue has equally many
     episodes, `num_episodes` (100 or a little more if not given) in all, and all agents meet the
     same ones. All else of the environment, its time limit included, is as in `env`.
 
@@ -70,7 +76,8 @@ def evaluate(
     for agent in named.values():
         check_fits(agent, environment)
     lengths = _check_lengths(growth.usual if lengths is None else lengths)
-    exact = _run_exactly(named, env, lengths, sampled, plain, on_progress)
+    key = derive_key(jax.random.key(seed), "evaluation")
+    exact = _run_exactly(named, env, lengths, sampled, plain, key, on_progress)
     if exact is not None:
         if num_episodes is not None:
             remedy = "here nothing is drawn; leave it out, or sample actions and step plainly"
@@ -80,7 +87,7 @@ def evaluate(
     if plain and not (sampled and make_sampled_evaluator(env)):
         remedy = "leave it out: this evaluation steps through everything anyway"
         raise InvalidOptionError("plain", plain, remedy)
-    rows, binned = _run_samples(named, env, lengths, num_episodes, sampled, seed, on_progress)
+    rows, binned = _run_samples(named, env, lengths, num_episodes, sampled, key, on_progress)
     episodes = _name(rows, growth, environment, _EPISODE)
     decisions = _name(binned, growth, environment, _BIN)
     return Evaluation(episodes, growth.name, exact=False, decisions=decisions)
@@ -123,6 +130,7 @@ def _run_exactly(
     lengths: Sequence[int],
     sampled: bool,
     plain: bool,
+    key: Key,
     on_progress: OnProgress,
 ) -> Iterator[Row] | None:
     """Rows that nothing was drawn for, one by one; None where there is no way to them."""
@@ -136,8 +144,7 @@ def _run_exactly(
         return None
     environment, params = env
     _check_ends(environment, environment.grow(params, lengths[0]), sampled)
-    limits = {it: environment.time_limit(environment.grow(params, it)) for it in lengths}
-    return _run_each(agents, partial(_list_odds, evaluator, limits), on_progress)
+    return _run_each(agents, partial(_list_odds, evaluator, env, lengths, key), on_progress)
 
 
 def _run_each(
@@ -154,10 +161,37 @@ def _list_greedy(evaluator: ExactEvaluator, lengths: Sequence[int], agent: Agent
 
 
 def _list_odds(
-    evaluator: SampledEvaluator, limits: Mapping[int, int | None], agent: Agent
+    evaluator: SampledEvaluator, env: Environment, lengths: Sequence[int], key: Key, agent: Agent
 ) -> Iterator[Row]:
-    for odds in evaluator.run(agent, list(limits)):
-        yield from _list_ends(odds, limits[odds.length])
+    environment, params = env
+    for odds in evaluator.run(agent, lengths):
+        grown = environment.grow(params, odds.length)
+        if odds.left_out > MOST_LEFT_OUT:
+            odds = _draw_odds(agent, (environment, grown), odds.length, odds.cue, key)
+        yield from _list_ends(odds, environment.time_limit(grown))
+
+
+def _draw_odds(agent: Agent, env: Environment, length: int, cue: int, key: Key) -> Odds:
+    """How often episodes end in each way at least, by lower bounds of Clopper and Pearson (1934).
+
+    What all of them leave out of 1 is by how much they may be off.
+    """
+    from scipy.special import betaincinv  # slow to import
+
+    key = jax.random.fold_in(jax.random.fold_in(key, length), cue)
+    drawn = run_episodes(agent.policy, *env, np.full(NUM_DRAWN, cue), key, sampled=True)
+    flawless = drawn.num_right.sum(axis=1) == drawn.num_decisions
+    right, wrong = drawn.terminated & flawless, drawn.terminated & ~flawless
+    ends = np.stack([right, wrong, ~drawn.terminated])
+    counts = ends.sum(axis=1)
+    low = betaincinv(np.maximum(counts, 1), NUM_DRAWN - counts + 1, (1 - CONFIDENCE) / 2)
+    low = np.where(counts > 0, low, 0.0)
+    steps = [float(drawn.num_steps[end].mean()) if end.any() else None for end in (right, wrong)]
+    chances = dict(zip(("right", "wrong", "timeout"), low.tolist(), strict=True))
+    left_out = 1 - sum(chances.values())
+    return Odds(
+        length, cue, **chances, left_out=left_out, right_steps=steps[0], wrong_steps=steps[1]
+    )
 
 
 def _list_ends(odds: Odds, limit: int | None) -> Iterator[Row]:
@@ -179,14 +213,13 @@ def _run_samples(
     lengths: Sequence[int],
     num_episodes: int | None,
     sampled: bool,
-    seed: int,
+    key: Key,
     on_progress: OnProgress,
 ) -> tuple[list[Row], list[Row]]:
     """A row for each episode, and one for each bin of decisions."""
     environment, params = env
     cues = balance_cues(environment, num_episodes)
     _check_ends(environment, environment.grow(params, lengths[0]), sampled)
-    key = derive_key(jax.random.key(seed), "evaluation")
     rows, binned = [], []
     for length in lengths:
         grown = environment.grow(params, length)
