@@ -163,6 +163,18 @@ def test_a_study_that_is_none_is_refused(tmp_path):
             read_records(tmp_path)
 
 
+def test_jobs_without_results_are_named_together(study):
+    names = sorted(path.name for path in (study / "runs").iterdir())
+    problems = []
+    for name in names:
+        shutil.rmtree(study / "runs" / name)
+        problems.append(read_records(study).problems)
+    ((one,), (both,)) = problems
+    assert one.startswith(f"{names[0]}: no curves, no ")
+    assert both.startswith("2 jobs have no results yet: ")
+    assert all(name in both for name in names)
+
+
 def test_variants_are_kept_apart_and_are_records_too(tmp_path):
     whole = write_study(tmp_path / "study", variants=("wide", "wider"))
     (whole / "runs" / "tmaze-long-bmru-wider" / "stability.parquet").unlink()

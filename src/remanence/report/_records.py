@@ -124,7 +124,7 @@ def _read_arm(
     status: Mapping[str, JobStatus],
 ) -> Records:
     """All that is there of some runs, which are an arm of a study."""
-    problems = [absence for entry in entries for absence in _find_absent(entry)]
+    problems = list(_list_absences(entries))
     growth = _find_growth(entries)
     return Records(
         path,
@@ -191,11 +191,19 @@ def _read_all(
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _find_absent(entry: RunEntry) -> list[str]:
+def _list_absences(entries: Sequence[RunEntry]) -> Iterator[str]:
+    """What runs of a study lack; those that have nothing yet, if several, in one sentence."""
     # Orbits are kept for figures alone, and older runs do not have them.
-    wanted = [table for table in entry.tables if table != "orbits"]
-    absent = [table for table in wanted if not entry.records.can_read(table)]
-    return [f"{entry.id}: no {', no '.join(absent)}."] if absent else []
+    wanted = {it.id: [table for table in it.tables if table != "orbits"] for it in entries}
+    absent = {
+        it.id: [table for table in wanted[it.id] if not it.records.can_read(table)]
+        for it in entries
+    }
+    blank = [name for name, tables in absent.items() if tables == wanted[name]]
+    if len(blank) > 1:
+        yield f"{len(blank)} jobs have no results yet: {', '.join(blank)}."
+        absent = {name: tables for name, tables in absent.items() if name not in blank}
+    yield from (f"{name}: no {', no '.join(it)}." for name, it in absent.items() if it)
 
 
 def _read_part(entry: RunEntry, table: str) -> Columns:
