@@ -354,3 +354,16 @@ def test_a_study_whose_changes_have_lists_can_be_taken_up_again(tmp_path):
         StudyDirectory(tmp_path / "study").begin(study)
     assert StudyDirectory(tmp_path / "study").read_study() == study
     assert json.loads(json.dumps(study.to_json())) == study.to_json()
+
+
+def test_a_variant_can_be_added_to_a_study_that_was_begun_and_none_taken_away(tmp_path):
+    directory = StudyDirectory(tmp_path / "study")
+    few = load_tiny(tmp_path, PROFILE + VARIANTS.replace('both = ["ends", "free"]', ""))
+    many = load_tiny(tmp_path, PROFILE + VARIANTS)
+    directory.begin(few)
+    begun = directory.begin(many)
+    assert begun.jobs[: len(few.jobs)] == few.jobs
+    assert {job.id: job for job in begun.jobs} == {job.id: job for job in many.jobs}
+    assert directory.begin(many) == directory.read_study() == begun
+    with pytest.raises(RemanenceError, match="a different study was started here"):
+        directory.begin(few)

@@ -26,7 +26,7 @@ from remanence.store import (
 from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
 from remanence.study._records import AgentRecords
-from remanence.study._shards import adopt_stages, describe_whole
+from remanence.study._shards import adopt_additions, describe_whole
 from remanence.study._stages import name_tables
 from remanence.training import RunDirectory, read_hashes
 
@@ -77,8 +77,8 @@ class StudyDirectory:
         """Write the plan of a held directory, and return it; and by which rules it is judged.
 
         One that is there must be the same but for its note, for how its seeds are split into jobs,
-        which stays as it was begun, and for stages that come after those that it has, which are
-        added to it. Where the software has changed since, that is written down.
+        which stays as it was begun, and for what is added to it: trainings, and stages that come
+        after those that it has. Where the software has changed since, that is written down.
         """
         now = {**describe_process(command), "commit": find_commit(), "machine": describe_machine()}
         now |= {"rules": dict(rules)} if rules else {}
@@ -87,7 +87,7 @@ class StudyDirectory:
             self._refuse_leftovers()
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
             return study
-        found, begun = self.read_description(), adopt_stages(self.read_study(), study)
+        found, begun = self.read_description(), adopt_additions(self.read_study(), study)
         difference = find_difference("study", describe_whole(begun), describe_whole(study))
         if difference:
             raise StoreError(

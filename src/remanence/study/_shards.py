@@ -56,10 +56,11 @@ def describe_whole(study: Study) -> dict[str, Any]:
     return {**study.to_json(), "note": "", "jobs": jobs}
 
 
-def adopt_stages(begun: Study, asked: Study) -> Study:
-    """The study as it was begun, and what is asked of its agents besides by a later plan of it.
+def adopt_additions(begun: Study, asked: Study) -> Study:
+    """The study as it was begun, with what a later plan of it asks besides.
 
-    Nothing that was found out is touched by one more question.
+    That is more questions to its agents, and more trainings, such as those of a further variant.
+    Nothing that was found out is touched by either.
     """
     stages = {_name_whole(job): job.stages for job in asked.jobs}
 
@@ -68,7 +69,9 @@ def adopt_stages(begun: Study, asked: Study) -> Study:
         more = wanted[: len(job.stages)] == job.stages
         return dataclasses.replace(job, stages=wanted) if more else job
 
-    return dataclasses.replace(begun, jobs=[adopt(job) for job in begun.jobs])
+    known = {_name_whole(job) for job in begun.jobs}
+    added = [job for job in asked.jobs if _name_whole(job) not in known]
+    return dataclasses.replace(begun, jobs=[*map(adopt, begun.jobs), *added])
 
 
 def _name_whole(job: Job) -> str:
