@@ -171,7 +171,7 @@ def test_jobs_without_results_are_named_together(study):
         problems.append(read_records(study).problems)
     ((one,), (both,)) = problems
     assert one.startswith(f"{names[0]}: no curves, no ")
-    assert both.startswith("2 jobs have no results yet: ")
+    assert both.startswith("2 jobs have no results: ")
     assert all(name in both for name in names)
 
 

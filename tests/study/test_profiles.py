@@ -367,3 +367,17 @@ def test_a_variant_can_be_added_to_a_study_that_was_begun_and_none_taken_away(tm
     assert directory.begin(many) == directory.read_study() == begun
     with pytest.raises(RemanenceError, match="a different study was started here"):
         directory.begin(few)
+
+
+def test_lengths_for_sampled_actions_can_be_chosen_until_they_are_asked_for(tmp_path):
+    directory = StudyDirectory(tmp_path / "study")
+    plain = load_tiny(tmp_path, PROFILE)
+    sampled = [
+        dataclasses.replace(it, stages=(*it.stages, "sample"), sampled_lengths=(2, 3))
+        for it in plain.jobs
+    ]
+    directory.begin(plain)
+    assert directory.begin(dataclasses.replace(plain, jobs=sampled)).jobs == tuple(sampled)
+    others = [dataclasses.replace(it, sampled_lengths=(2, 4)) for it in sampled]
+    with pytest.raises(RemanenceError, match="sampled_lengths"):
+        directory.begin(dataclasses.replace(plain, jobs=others))

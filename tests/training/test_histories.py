@@ -96,6 +96,7 @@ SHAPES = {
     "no resets": make_steps(20, 5, reset_rate=-1),
     "nothing twice": make_steps(20, 5, num_symbols=10**6),
     "nothing to see": make_steps(70, 5, num_symbols=1),
+    "more environments than bits": make_steps(4, 33, num_symbols=50, reset_rate=0.5),
     "levels wider than a chunk": make_steps(4, 3 * CHUNK_SIZE, num_symbols=50, reset_rate=0.5),
 }
 

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from remanence.certificates._arrivals import Exhausted
 from remanence.certificates._chances import SampledAgent, SampledOrbit
 from remanence.certificates._passage import Walks
-from remanence.certificates._sampled_junction import Allowance, Lingering
+from remanence.certificates._sampled_junction import Lingering
 from remanence.certificates._walker import DOWN, GOALS, UP
 from remanence.envs import AbstractEnvironment, TMaze
 from remanence.networks import Agent
@@ -20,16 +19,17 @@ from remanence.networks import Agent
 MOST_TOGETHER = 16
 NEAR = 32  # corridors up to that length have their wall from the outset
 NEGLIGIBLE = 1e-17  # an arrival that is less probable is left out
-# For one length and cue, a few seconds' worth: who draws almost evenly has ever new memories.
-MOST_LOOKS = 500_000
+# Of arrivals that are followed together. Who draws almost evenly has ever new memories at the
+# junction, a thousand at a time.
+MOST_LOOKS = 20_000
 
 
 class Odds(NamedTuple):
     """How the episodes of one length and cue end, each end with its chance and mean steps.
 
     `cue` is a row of the environment's `cue_observations`. Steps are None where an end has no
-    chance. `left_out` is what was too improbable to follow, or what rounding has added: no chance
-    is farther off than that. It is 1 where there was too much to follow, and so nothing is known.
+    chance. `left_out` is what was too improbable or too much to follow, or what rounding has added:
+    no chance is farther off than that.
 
     >>> from remanence import certificates
     >>> odds = certificates.Odds(20, 1, right=0.75, wrong=0.125, timeout=0.0, left_out=0.125)
@@ -94,19 +94,11 @@ class _Cue:
 
     def __init__(self, cue: int, orbit: SampledOrbit):
         self._cue, self._orbit = cue, orbit
-        self._allowance = Allowance(MOST_LOOKS)
         self._walks = Walks(orbit)
         self._known: dict[int, tuple[Lingering, int]] = {}  # by the time of arrival, reduced
 
     def end(self, length: int, limit: int) -> Odds:
-        """The chances of each end, unless there is too much to follow."""
-        self._allowance.renew()
-        try:
-            return self._follow(length, limit)
-        except Exhausted:
-            return Odds(length, self._cue, right=0.0, wrong=0.0, timeout=0.0, left_out=1.0)
-
-    def _follow(self, length: int, limit: int) -> Odds:
+        """The chances of each end."""
         tally = Tally(limit)
         if length == 1:
             self._open(tally)
@@ -124,7 +116,7 @@ class _Cue:
         arms = acts[[UP, DOWN]]
         tally.arms += arms
         tally.steps += arms
-        lingering = Lingering(self._orbit.agent, state[None], 1, self._allowance)
+        lingering = Lingering(self._orbit.agent, state[None], 1, MOST_LOOKS)
         tally.add(np.ones(1, int), np.array([1 - arms.sum()]), lingering, np.zeros(1, int))
 
     def _arrive(self, times: np.ndarray, chances: np.ndarray, length: int, tally: "Tally") -> None:
@@ -156,7 +148,7 @@ class _Cue:
         for block in range(0, len(times), MOST_TOGETHER):
             members = times[block : block + MOST_TOGETHER]
             states = self._orbit.read_states(np.array(members))
-            lingering = Lingering(self._orbit.agent, states, length, self._allowance)
+            lingering = Lingering(self._orbit.agent, states, length, MOST_LOOKS)
             found |= {time: (lingering, column) for column, time in enumerate(members)}
         return found
 

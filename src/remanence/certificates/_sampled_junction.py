@@ -10,30 +10,12 @@ import math
 
 import numpy as np
 
-from remanence.certificates._arrivals import Exhausted
 from remanence.certificates._chances import Rows, SampledAgent
 from remanence.certificates._walker import DOWN, LEFT, RIGHT, UP
 
 SLIGHT = 1e-15  # a memory or distance that is less probable is left out
 MOST_MEMORIES = 1024
 MOST_STEPS = 20_000
-
-
-class Allowance:
-    """How many looks of memories may be followed, by all that share it, until it is renewed."""
-
-    def __init__(self, most: float = math.inf):
-        self._most = self._left = most
-
-    def renew(self) -> None:
-        """Allow as many as at first."""
-        self._left = self._most
-
-    def spend(self, number: int) -> None:
-        """Take some of it, or raise if there is not enough left."""
-        if number > self._left:
-            raise Exhausted("there are too many memories at the junction to follow all of them")
-        self._left -= number
 
 
 @dataclasses.dataclass
@@ -50,8 +32,8 @@ class Lingering:
 
     The corridor behind it has that length; None is an endless one. For each number of steps after
     the arrival, (steps + 1, arrivals, ...): `arms` is the chance that the arm up, or down, is
-    entered with it, and `alive` that none has been. Steps that the allowance does not suffice for
-    can still be taken when it has been renewed.
+    entered with it, and `alive` that none has been. All memories together take about `most_looks`
+    looks, and no further steps are known beyond.
     """
 
     def __init__(
@@ -59,10 +41,10 @@ class Lingering:
         agent: SampledAgent,
         states: Rows,
         length: int | None,
-        allowance: Allowance | None = None,
+        most_looks: float = math.inf,
     ):
         self._agent, self._wall = agent, None if length is None else length - 1
-        self._allowance = allowance or Allowance()
+        self._looks_left = most_looks
         self._number = len(states)
         chances = np.ones((self._number, 1))
         self._frontier = _Frontier(np.arange(self._number), states, chances)
@@ -84,11 +66,12 @@ class Lingering:
 
     def extend(self, num_steps: int) -> None:
         """Walk on until so many steps are known, `MOST_STEPS` at most, or nothing is left."""
-        while self.num_steps < min(num_steps, MOST_STEPS) and len(self._frontier.origins):
+        most_steps = min(num_steps, MOST_STEPS)
+        while self.num_steps < most_steps and self._looks_left > 0 and len(self._frontier.origins):
             self._step()
 
     def _step(self) -> None:
-        self._allowance.spend(len(self._frontier.origins))
+        self._looks_left -= len(self._frontier.origins)
         here, away = self._look_at_junction(), self._look_down_corridor()
         joined = _join(here, away)
         self._frontier = _drop(_merge(joined))

@@ -38,7 +38,7 @@ class Evaluate(Command):
     has more than one decision, decisions.parquet tells how many are right against how many were
     taken before. Greedy episodes of a T-maze are exact and fast-forwarded: a million steps cost no
     more than a few hundred. Of agents that sample in a T-maze, the probability of each end is
-    computed, and nothing is drawn.
+    computed; episodes are drawn where an agent draws too evenly for that.
 
     Example: remanence evaluate runs/gru --lengths 2:1e6
     """

@@ -10,6 +10,7 @@ from remanence.cli._command import open_table
 from remanence.evaluation import Evaluation
 
 MOST_COLUMNS = 7
+VISIBLE = 0.005  # with two digits
 _COLOURS = {"solved": "green", "random": "yellow", "timeout": "red"}
 
 Row = dict[str, Any]
@@ -66,8 +67,9 @@ def _list_rows(evaluation: Evaluation) -> dict[int, list[Row]]:
 
 def _show_return(row: Row, exact: bool) -> str:
     colour = _COLOURS[row["outcome"]]
-    margin = "" if exact else f"±{row['high'] - row['return']:.2f}"
-    return f"[{colour}]{row['return']:.2f}{margin}[/{colour}]"
+    margin = row["high"] - row["return"]
+    shown = "" if exact and margin < VISIBLE else f"±{margin:.2f}"
+    return f"[{colour}]{row['return']:.2f}{shown}[/{colour}]"
 
 
 def _show_share(row: Row) -> str:

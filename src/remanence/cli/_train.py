@@ -56,7 +56,7 @@ class Train(Command):
     seeds: str = "1"
     """Seeds to train, such as 1-30 or 1,4,7."""
     out: Annotated[Path | None, OPTIONAL] = None
-    """Where to write the run; runs/PRESET-CELL if not given, or runs/PRESET-NETWORK-CELL."""
+    """Where to write the run; runs/PRESET-CELL if not given, with --network its name between."""
     resume: bool = False
     """Go on with the run in --out that was stopped or killed."""
     set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE", help_behavior_hint="")] = ()

@@ -25,9 +25,9 @@ from remanence.evaluation._summary import CONFIDENCE, Columns, Evaluation
 from remanence.networks import Agent, check_fits
 
 FEWEST_EPISODES = 100
-# An agent that samples is drawn so many times for each length and cue where computing its chances
-# leaves out more than so much, which these draws do not.
-MOST_LEFT_OUT, NUM_DRAWN = 0.1, 1000
+# Where computing the chances of an agent that samples leaves out more than this, episodes are drawn
+# for each length and cue, unless they may take too many steps.
+MOST_LEFT_OUT, NUM_DRAWN, MOST_STEPS_DRAWN = 0.05, 1000, 20_000
 LONGEST = 100_000_000  # ten times that is still a number of 32 bits
 # Right decisions, and decisions, of an episode that has one at most.
 _DECISIONS = {"right": (1, 1), "wrong": (0, 1), "timeout": (0, 0)}
@@ -57,11 +57,10 @@ def evaluate(
     `lengths` are values of what grows in the environment (its `growth`), the usual ones if not
     given. Where greedy episodes can be evaluated exactly, they are all there are, and
     fast-forwarded unless `plain`. Where the probability of each end of a sampled episode can be
-    computed, it is, and episodes are drawn only if `plain`; of agents that draw so evenly that this
-    would take too long, what a thousand episodes show to be the least counts as the probability of
-    an end, with 95% confidence. Elsewhere every cue has equally many
-    episodes, `num_episodes` (100 or a little more if not given) in all, and all agents meet the
-    same ones. All else of the environment, its time limit included, is as in `env`.
+    computed, it is; a thousand episodes are drawn for it where too much would be left out, and all
+    episodes if `plain`. Elsewhere every cue has equally many episodes, `num_episodes` (100 or a
+    little more if not given) in all, and all agents meet the same ones. All else of the
+    environment, its time limit included, is as in `env`.
 
     >>> from pathlib import Path
     >>> from remanence import evaluation, training
@@ -80,7 +79,7 @@ def evaluate(
     exact = _run_exactly(named, env, lengths, sampled, plain, key, on_progress)
     if exact is not None:
         if num_episodes is not None:
-            remedy = "here nothing is drawn; leave it out, or sample actions and step plainly"
+            remedy = "probabilities are computed here; leave it out, or sample and step plainly"
             raise InvalidOptionError("num_episodes", num_episodes, remedy)
         episodes = _name(list(exact), growth, environment, _END if sampled else _EPISODE)
         return Evaluation(episodes, growth.name, exact=True)
@@ -133,7 +132,7 @@ def _run_exactly(
     key: Key,
     on_progress: OnProgress,
 ) -> Iterator[Row] | None:
-    """Rows that nothing was drawn for, one by one; None where there is no way to them."""
+    """Rows of all ends that there are, one by one; None where there is no way to them."""
     if not sampled:
         exact = make_exact_evaluator(env, plain=plain)
         if exact is None:
@@ -166,15 +165,17 @@ def _list_odds(
     environment, params = env
     for odds in evaluator.run(agent, lengths):
         grown = environment.grow(params, odds.length)
-        if odds.left_out > MOST_LEFT_OUT:
+        limit = environment.time_limit(grown)
+        if odds.left_out > MOST_LEFT_OUT and limit is not None and limit <= MOST_STEPS_DRAWN:
             odds = _draw_odds(agent, (environment, grown), odds.length, odds.cue, key)
-        yield from _list_ends(odds, environment.time_limit(grown))
+        yield from _list_ends(odds, limit)
 
 
 def _draw_odds(agent: Agent, env: Environment, length: int, cue: int, key: Key) -> Odds:
-    """How often episodes end in each way at least, by lower bounds of Clopper and Pearson (1934).
+    """How often episodes end in each way; what is left out is how far that may be off.
 
-    What all of them leave out of 1 is by how much they may be off.
+    All three shares are in their intervals of Clopper and Pearson (1934) at once, with 95%
+    confidence. They are scaled down by the widest half of these, which makes it what is left out.
     """
     from scipy.special import betaincinv  # slow to import
 
@@ -182,16 +183,16 @@ def _draw_odds(agent: Agent, env: Environment, length: int, cue: int, key: Key) 
     drawn = run_episodes(agent.policy, *env, np.full(NUM_DRAWN, cue), key, sampled=True)
     flawless = drawn.num_right.sum(axis=1) == drawn.num_decisions
     right, wrong = drawn.terminated & flawless, drawn.terminated & ~flawless
-    ends = np.stack([right, wrong, ~drawn.terminated])
-    counts = ends.sum(axis=1)
-    low = betaincinv(np.maximum(counts, 1), NUM_DRAWN - counts + 1, (1 - CONFIDENCE) / 2)
-    low = np.where(counts > 0, low, 0.0)
-    steps = [float(drawn.num_steps[end].mean()) if end.any() else None for end in (right, wrong)]
-    chances = dict(zip(("right", "wrong", "timeout"), low.tolist(), strict=True))
-    left_out = 1 - sum(chances.values())
-    return Odds(
-        length, cue, **chances, left_out=left_out, right_steps=steps[0], wrong_steps=steps[1]
-    )
+    counts = np.array([it.sum() for it in (right, wrong, ~drawn.terminated)])
+    tail = (1 - CONFIDENCE) / (2 * len(counts))
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), NUM_DRAWN - counts + 1, tail), 0)
+    rest = NUM_DRAWN - counts
+    high = np.where(rest > 0, betaincinv(counts + 1, np.maximum(rest, 1), 1 - tail), 1)
+    shares = counts / NUM_DRAWN
+    margin = float(np.maximum(shares - low, high - shares).max())
+    steps = [float(drawn.num_steps[it].mean()) if it.any() else None for it in (right, wrong)]
+    chances = dict(zip(("right", "wrong", "timeout"), (1 - margin) * shares, strict=True))
+    return Odds(length, cue, **chances, left_out=margin, right_steps=steps[0], wrong_steps=steps[1])
 
 
 def _list_ends(odds: Odds, limit: int | None) -> Iterator[Row]:

@@ -59,7 +59,7 @@ class Evaluation:
 
     @property
     def left_out(self) -> float:
-        """How far probabilities of ends may be off, at most: what was too improbable to follow."""
+        """How far probabilities of ends may be off: what was not followed, or what draws leave."""
         if "probability" not in self.episodes:
             return 0.0
         names = ("agent", self.axis, "cue")

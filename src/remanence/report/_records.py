@@ -192,7 +192,7 @@ def _read_all(
 
 
 def _list_absences(entries: Sequence[RunEntry]) -> Iterator[str]:
-    """What runs of a study lack; those that have nothing yet, if several, in one sentence."""
+    """What runs of a study lack; those that have nothing, if several, in one sentence."""
     # Orbits are kept for figures alone, and older runs do not have them.
     wanted = {it.id: [table for table in it.tables if table != "orbits"] for it in entries}
     absent = {
@@ -201,7 +201,7 @@ def _list_absences(entries: Sequence[RunEntry]) -> Iterator[str]:
     }
     blank = [name for name, tables in absent.items() if tables == wanted[name]]
     if len(blank) > 1:
-        yield f"{len(blank)} jobs have no results yet: {', '.join(blank)}."
+        yield f"{len(blank)} jobs have no results: {', '.join(blank)}."
         absent = {name: tables for name, tables in absent.items() if name not in blank}
     yield from (f"{name}: no {', no '.join(it)}." for name, it in absent.items() if it)
 

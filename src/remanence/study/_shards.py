@@ -6,6 +6,8 @@ from typing import Any
 
 from remanence.study._plan import Job, Study
 
+SAMPLE = "sample"  # the stage that `sampled_lengths` are for
+
 
 def split_job(job: Job, seeds_per_job: int) -> list[Job]:
     """The job as jobs of so many seeds, named after their first and last.
@@ -62,12 +64,15 @@ def adopt_additions(begun: Study, asked: Study) -> Study:
     That is more questions to its agents, and more trainings, such as those of a further variant.
     Nothing that was found out is touched by either.
     """
-    stages = {_name_whole(job): job.stages for job in asked.jobs}
+    wanted = {_name_whole(job): job for job in asked.jobs}
 
     def adopt(job: Job) -> Job:
-        wanted = stages.get(_name_whole(job), job.stages)
-        more = wanted[: len(job.stages)] == job.stages
-        return dataclasses.replace(job, stages=wanted) if more else job
+        more = wanted.get(_name_whole(job), job)
+        if more.stages[: len(job.stages)] != job.stages:
+            return job
+        # If nobody has been asked at them, it is not too late for other lengths.
+        lengths = (job if SAMPLE in job.stages else more).sampled_lengths
+        return dataclasses.replace(job, stages=more.stages, sampled_lengths=lengths)
 
     known = {_name_whole(job) for job in begun.jobs}
     added = [job for job in asked.jobs if _name_whole(job) not in known]

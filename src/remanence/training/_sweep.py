@@ -118,6 +118,7 @@ def _run_recurrence(
     """The states of roots and nodes; blank nodes have that of the first."""
     update = vmap_nodes(lambda now, state: _update(cell, now, state))
 
+    # Unlike blocks, chunks are so small that slicing them ahead costs more than it saves.
     def advance(chunk: Int[Array, ""], table: StateTable) -> StateTable:
         start = tree.chunk_start[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
