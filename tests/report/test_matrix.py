@@ -9,6 +9,7 @@ import pytest
 
 from remanence.figures import select_rows
 from remanence.report import _page, find_experiment, read_records, write_report
+from remanence.report._claims import judge_claims
 from remanence.report._matrix import _say_changes, _take_sampled, judge_arms
 from remanence.store import write_table
 from tests.report.stores import write_study
@@ -67,14 +68,17 @@ def test_agents_that_sample_are_an_arm_of_their_own(tmp_path):
         timeouts = np.full(len(rows["seed"]), "timeout")
         write_table(path / "runs" / job / "sampled_outcomes.parquet", kept | {"outcome": timeouts})
     experiment, records = find_experiment("tmaze"), read_records(path)
-    arms = {arm.name: arm for arm in judge_arms(experiment, records, {})}
+    findings = judge_claims(CLAIMS, experiment.derive_tables(records))
+    arms = {arm.name: arm for arm in judge_arms(experiment, records, findings)}
     assert list(arms) == ["default", "wide", "sampled"]
     assert arms["sampled"].findings["short-arrive"].ours.startswith("0 of 6")
     # What is certified is so of greedy agents.
-    assert arms["sampled"].findings["bmru-everywhere"].agrees is None
+    certified = [name for name, it in CLAIMS.items() if "certified" in it.rule]
+    assert any(findings[name].agrees is not None for name in certified)
+    assert all(arms["sampled"].findings[name].agrees is None for name in certified)
     assert not _take_sampled(records).certificates
     plain = dataclasses.replace(experiment, judged_greedily=False)
-    assert len(judge_arms(plain, records, {})) == 2
+    assert len(judge_arms(plain, records, findings)) == 2
 
 
 def test_another_number_of_iterations_is_a_change():

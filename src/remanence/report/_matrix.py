@@ -61,6 +61,8 @@ def judge_arms(
         tables = experiment.derive_tables(arm)
         found = judge_claims(experiment.claims, tables)
         found = weigh_findings(experiment.claims, tables, found)
+        if name == SAMPLED:
+            found |= _find_uncertified(experiment, records, findings)
         arms.append(Arm(name, changes, _count_agents(arm), found))
     known = [arm for arm in arms if arm.num_agents]
     return known if len(known) > 1 else []
@@ -75,11 +77,31 @@ def _list_others(experiment: Experiment, records: Records) -> Iterator[tuple[str
 
 def _take_sampled(records: Records) -> Records:
     """Records of agents that sample; what is certified of greedy ones is not known of them."""
-    none = {name: column[:0] for name, column in records.tables["certificates"].items()}
     tables = {**records.tables, "outcomes": records.tables["sampled_outcomes"]}
-    return dataclasses.replace(
-        records, tables={**tables, "certificates": none}, certificates={}, variants={}
-    )
+    return dataclasses.replace(_drop_certificates(records), tables=_drop_rows(tables))
+
+
+def _drop_certificates(records: Records) -> Records:
+    """The same without its certificates and variants."""
+    tables = _drop_rows(records.tables)
+    return dataclasses.replace(records, tables=tables, certificates={}, variants={})
+
+
+def _drop_rows(tables: Mapping[str, Columns]) -> dict[str, Columns]:
+    none = {name: column[:0] for name, column in tables["certificates"].items()}
+    return {**tables, "certificates": none}
+
+
+def _find_uncertified(
+    experiment: Experiment, records: Records, findings: Mapping[str, Finding]
+) -> dict[str, Finding]:
+    """The claims that are judged by certificates, which only greedy agents have.
+
+    Without them, only those are known not to last that were seen to fail, and none of the others.
+    """
+    without = judge_claims(experiment.claims, experiment.derive_tables(_drop_certificates(records)))
+    untested = Finding("nothing is certified of agents that sample", agrees=None)
+    return {name: untested for name, it in without.items() if it.ours != findings[name].ours}
 
 
 def _say_changes(main: Records, arm: Records) -> str:
