@@ -57,7 +57,8 @@ class Reproduce(SlurmChoices, Command):
     out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1
-    """How many jobs run at a time; each uses all cores by itself, so 1 is usually best."""
+    """How many jobs run at a time, sharing the cores; many jobs end soonest with as many workers as
+    there are cores. Bits depend on how many cores a job has."""
     engine: Literal["local", "slurm"] = "local"
     """Where it runs: on this machine, or on a cluster with Slurm."""
     detach: bool = False

@@ -7,6 +7,7 @@ from remanence.training._config import PPOConfig as PPOConfig
 from remanence.training._config import change_config as change_config
 from remanence.training._description import describe_task as describe_task
 from remanence.training._description import find_foreign as find_foreign
+from remanence.training._engines import GIVEN_CORES as GIVEN_CORES
 from remanence.training._engines import count_cores as count_cores
 from remanence.training._left_out import read_hashes as read_hashes
 from remanence.training._left_out import write_hashes as write_hashes

@@ -23,6 +23,8 @@ from remanence.training._learner import Learner, LearnerState
 from remanence.training._programs import Profile, Program
 
 BATCHINGS = ("auto", "cores", "vmap", "devices")
+# The variable by which XLA is told how many cores it has, whatever there are.
+GIVEN_CORES = "NPROC"
 
 Metrics = dict[str, np.ndarray]
 
@@ -216,5 +218,5 @@ def count_cores() -> int:
     all_cores = os.cpu_count() or 1
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else all_cores
     # Slurm does not bind a job to its cores everywhere, and then only says how many it has.
-    given = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    return max(1, min(found, int(given) if given.isdecimal() else found))
+    given = [os.environ.get(name, "") for name in ("SLURM_CPUS_PER_TASK", GIVEN_CORES)]
+    return max(1, min([found, *(int(number) for number in given if number.isdecimal())]))
