@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 # Much of what is installed is never imported; what is, is compiled then, and once: where the
 # environment forbids Python to keep that, every process compiles all of JAX, which takes it 2 s.
 export PYTHONDONTWRITEBYTECODE :=
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts --constraint constraints.txt
+# uv takes seconds for what pip takes most of a minute for. Where it cannot, as behind an index that
+# only pip has been told of, pip does it.
+TO_INSTALL := --quiet --constraint constraints.txt --editable
+INSTALL = (test -x $(BIN)/uv && $(BIN)/uv pip install --python $(BIN)/python $(TO_INSTALL) $(1) || \
+  $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(TO_INSTALL) $(1))
 
 .PHONY: help demo test lint types tests slurm clean
 
@@ -24,13 +28,11 @@ demo: $(VENV)/.installed
 	@echo "  $(BIN)/remanence compare studies/smoke"
 	@echo "  $(BIN)/remanence play --agent studies/smoke/runs/tmaze-short-gru --set length=30"
 
-# One process installs, checks types or lints, which would leave the other cores idle; tests on a
-# real Slurm mostly wait.
-test:
-	@$(MAKE) --no-print-directory --jobs 2 lint $(VENV)/.installed-tests
-	@$(MAKE) --no-print-directory --jobs 3 types tests slurm
+# Types are checked by one process, and tests on a real Slurm mostly wait.
+test: $(VENV)/.installed-tests
+	@$(MAKE) --no-print-directory --jobs 4 lint types tests slurm
 
-lint: $(VENV)/.installed-tools
+lint: $(VENV)/.installed-tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
@@ -50,25 +52,18 @@ $(VENV)/.python:
 	  echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt install python3-venv) and run make $(MAKECMDGOALS) again" >&2; exit 1; }
 	@echo "Making a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt uv || \
+	  echo "uv could not be installed; pip will take half a minute longer"
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
-	@echo "Installing remanence and what it needs (about half a minute)"
-	@$(INSTALL) --editable .
+	@echo "Installing remanence and what it needs"
+	@$(call INSTALL,.)
 	@touch $@
 
-# pip unpacks one file after the other: what is largest is installed by two of them side by side.
-$(VENV)/.installed-tools: $(VENV)/.python pyproject.toml constraints.txt
-	@$(INSTALL) --no-deps ruff pyrefly pyarrow polars-runtime-32 duckdb tensorstore
-	@touch $@
-
-$(VENV)/.installed-large: $(VENV)/.python pyproject.toml constraints.txt
-	@echo "Installing remanence and what its checks need (about a minute)"
-	@$(INSTALL) --no-deps jaxlib scipy numpy pandas
-	@touch $@
-
-$(VENV)/.installed-tests: $(VENV)/.installed-tools $(VENV)/.installed-large
-	@$(INSTALL) --editable '.[tests]'
+$(VENV)/.installed-tests: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing remanence and what its checks need"
+	@$(call INSTALL,'.[dev]')
 	@touch $@ $(VENV)/.installed
 
 clean:
