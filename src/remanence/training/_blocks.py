@@ -64,9 +64,9 @@ def vmap_nodes(function: Callable[..., Any]) -> Callable[..., Any]:
     return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
-def slice_nodes(series: Any, start: BlockNumber, width: int = CHUNK_SIZE) -> Any:
-    """Some nodes of arrays with nodes last, by default a chunk of them."""
-    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, -1), series)
+def slice_nodes(series: Any, start: BlockNumber, width: int = CHUNK_SIZE, axis: int = -1) -> Any:
+    """Some nodes of arrays with nodes last, or along another axis; by default a chunk of them."""
+    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, axis), series)
 
 
 def slice_block(series: Any, block: BlockNumber) -> Any:

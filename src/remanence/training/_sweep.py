@@ -116,13 +116,17 @@ def _run_recurrence(
     cell: AbstractCell, tree: HistoryTree, roots: Float[Array, "roots state"], prepared: Any
 ) -> StateTable:
     """The states of roots and nodes; blank nodes have that of the first."""
-    update = vmap_nodes(lambda now, state: _update(cell, now, state))
+    # Contiguous in memory are units or the nodes of a chunk, whichever are more.
+    wide = roots.shape[1] > CHUNK_SIZE
+    axis, orient = (0, jnp.asarray) if wide else (-1, jnp.transpose)
+    prepared = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, axis), prepared)
+    update = jax.vmap(lambda now, state: _update(cell, now, state), axis, axis)
 
     # Unlike blocks, chunks are so small that slicing them ahead costs more than it saves.
     def advance(chunk: Int[Array, ""], table: StateTable) -> StateTable:
         start = tree.chunk_start[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
-        states = update(slice_nodes(prepared, start), table[parent].T).T
+        states = orient(update(slice_nodes(prepared, start, axis=axis), orient(table[parent])))
         # What is written beyond the chunk's own nodes, their own chunk writes anew.
         return jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
 
