@@ -13,7 +13,7 @@ from remanence import cells, envs, networks
 from remanence.networks import Architecture, make_architecture
 from remanence.training import PPOConfig, change_config
 from remanence.training._engines import CoresEngine
-from remanence.training._histories import BLOCK_SIZE
+from remanence.training._histories import BLOCK_SIZE, CHUNK_SIZE
 from remanence.training._learner import Learner
 from remanence.training._node_losses import sum_by_place
 from remanence.training._plan import Planner
@@ -76,15 +76,18 @@ def own_cells():
 
 ARCHITECTURES = {
     **{cell: Architecture(cell=cell, state_size=4, head=()) for cell in cells.registry},
+    # Layers of more units than a chunk has nodes.
     "encoder, skip and layers": make_architecture(
-        "deep-mingru", state_size=8, num_layers=2, encoder=(8,), head=(5,)
+        "deep-mingru", state_size=CHUNK_SIZE + 1, num_layers=2, encoder=(33,), head=(5,)
     ),
     # Beyond the size for which Jacobians are kept.
     "wide": Architecture(cell="gru", state_size=20, head=(7, 5)),
     "backward": Architecture(cell="backward", state_size=4, head=()),
     "own": Architecture(cell="own", state_size=4, head=()),
     "layers of GRUs": Architecture(cell="gru", state_size=4, num_layers=2, head=()),
-    "layers of wide GRUs": Architecture(cell="gru", state_size=17, num_layers=2, head=()),
+    "layers of wide GRUs": Architecture(
+        cell="gru", state_size=CHUNK_SIZE + 1, num_layers=2, head=()
+    ),
 }
 # What a tree needs more than one block or chunk for, or fills to the last node that fits: 8 chains
 # of 96 nodes that hang on one and have nothing in common, but for one node of two of them.
