@@ -39,23 +39,25 @@ def loop_over_blocks(
 
 
 def compute_by_blocks(
-    tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any]
+    tree: HistoryTree, read: Callable[[Any], Any], function: Callable[[Any], Any], axis: int = -1
 ) -> Any:
-    """The values of a function of what blocks read, nodes last."""
+    """The values of a function of what blocks read, with nodes along an axis."""
 
     def write_block(block: Int[Array, ""], now: Any, filled: Any) -> Any:
         return jax.tree.map(
             lambda leaf, part: jax.lax.dynamic_update_slice_in_dim(
-                leaf, part, block * BLOCK_SIZE, -1
+                leaf, part, block * BLOCK_SIZE, axis
             ),
             filled,
             function(now),
         )
 
-    shapes = jax.eval_shape(function, read(0))
-    blank = jax.tree.map(
-        lambda leaf: jnp.zeros((*leaf.shape[:-1], len(tree.parent_row)), leaf.dtype), shapes
-    )
+    def make_room(leaf: jax.ShapeDtypeStruct) -> Array:
+        shape = list(leaf.shape)
+        shape[axis] = len(tree.parent_row)
+        return jnp.zeros(shape, leaf.dtype)
+
+    blank = jax.tree.map(make_room, jax.eval_shape(function, read(0)))
     return loop_over_blocks(tree, read, write_block, blank)
 
 

@@ -94,7 +94,7 @@ def differentiate(
 def _run_layers(
     network: Network, tree: HistoryTree, carried: Float[Array, "envs all_states"]
 ) -> tuple[list[StateTable], list[Any]]:
-    """The states of every layer, and what its updates need of each node's input, nodes last."""
+    """The states of every layer, and what its updates need of each node's input."""
     roots = jnp.concatenate([network.initial_state()[None], carried])
     cells = _list_layers(network)
     parts = network.cell.split(roots) if isinstance(network.cell, Stack) else [roots]
@@ -104,10 +104,11 @@ def _run_layers(
 
         def prepare(now: tuple[Array, Any], layer: int = layer, cell: Any = cell) -> Any:
             inputs = _read_input(network, layer, *now)
-            return vmap_nodes(lambda input: _prepare_update(cell, input))(inputs)
+            prepare_one = functools.partial(_prepare_update, cell)
+            return jax.vmap(prepare_one, -1, _choose_axis(cell))(inputs)
 
         read = _make_input_reader(layer, tree, tables)
-        prepared.append(compute_by_blocks(tree, read, prepare))
+        prepared.append(compute_by_blocks(tree, read, prepare, _choose_axis(cell)))
         tables.append(_run_recurrence(cell, tree, part, prepared[-1]))
     return tables, prepared
 
@@ -116,19 +117,17 @@ def _run_recurrence(
     cell: AbstractCell, tree: HistoryTree, roots: Float[Array, "roots state"], prepared: Any
 ) -> StateTable:
     """The states of roots and nodes; blank nodes have that of the first."""
-    # Contiguous in memory are units or the nodes of a chunk, whichever are more.
-    wide = roots.shape[1] > CHUNK_SIZE
-    axis, orient = (0, jnp.asarray) if wide else (-1, jnp.transpose)
-    prepared = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, axis), prepared)
+    axis = _choose_axis(cell)
     update = jax.vmap(lambda now, state: _update(cell, now, state), axis, axis)
 
     # Unlike blocks, chunks are so small that slicing them ahead costs more than it saves.
     def advance(chunk: Int[Array, ""], table: StateTable) -> StateTable:
         start = tree.chunk_start[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
-        states = orient(update(slice_nodes(prepared, start, axis=axis), orient(table[parent])))
+        states = update(slice_nodes(prepared, start, axis=axis), _turn(table[parent], axis))
         # What is written beyond the chunk's own nodes, their own chunk writes anew.
-        return jax.lax.dynamic_update_slice_in_dim(table, states, tree.num_roots + start, 0)
+        rows = _turn(states, axis)
+        return jax.lax.dynamic_update_slice_in_dim(table, rows, tree.num_roots + start, 0)
 
     blank = jnp.zeros((len(tree.parent_row), roots.shape[1]), roots.dtype)
     table = jax.lax.fori_loop(0, tree.num_chunks, advance, jnp.concatenate([roots, blank]))
@@ -182,13 +181,13 @@ def _pull_back_to_parents(
 ) -> StateTable:
     """From what each state does to the loss at its own node, what it does at all that follow."""
     pull, linear = _linearize(cell, tree, table, prepared)
-    lane = jnp.arange(CHUNK_SIZE)
+    axis, lane = _choose_axis(cell), jnp.arange(CHUNK_SIZE)
 
     def retreat(turn: Int[Array, ""], cotangent: StateTable) -> StateTable:
         chunk = tree.num_chunks - 1 - turn
         start = tree.chunk_start[chunk]
         change = jax.lax.dynamic_slice_in_dim(cotangent, tree.num_roots + start, CHUNK_SIZE)
-        pulled = pull(slice_nodes(linear, start), change.T).T
+        pulled = _turn(pull(slice_nodes(linear, start, axis=axis), _turn(change, axis)), axis)
         own = lane[:, None] < tree.chunk_size[chunk]
         parent = jax.lax.dynamic_slice_in_dim(tree.parent_row, start, CHUNK_SIZE)
         return cotangent.at[parent].add(jnp.where(own, pulled, 0))
@@ -204,6 +203,8 @@ def _linearize(
         decay, _ = prepared
         return jnp.multiply, decay
 
+    axis = _choose_axis(cell)
+
     def read(block: BlockNumber) -> tuple[Any, Array]:
         return slice_block(prepared, block), table[slice_block(tree.parent_row, block)].T
 
@@ -211,13 +212,30 @@ def _linearize(
         # All Jacobians before the loop, so that next to nothing is left to do one after another.
         differentiate = vmap_nodes(jax.jacfwd(cell.update, argnums=1))
         return _apply_jacobian, compute_by_blocks(tree, read, lambda now: differentiate(*now))
-    update = vmap_nodes(cell.update)
+    update = jax.vmap(cell.update, axis, axis)
 
-    def pull(now: Any, change: Float[Array, "state width"]) -> Float[Array, "state width"]:
+    def pull(now: Any, change: Array) -> Array:
         prepared, parents = now
         return jax.vjp(lambda state: update(prepared, state), parents)[1](change)[0]
 
-    return pull, (prepared, compute_by_blocks(tree, read, lambda now: now[1]))
+    def read_parents(block: BlockNumber) -> Array:
+        return table[slice_block(tree.parent_row, block)]
+
+    parents = compute_by_blocks(tree, read_parents, lambda rows: _turn(rows, axis), axis)
+    return pull, (prepared, parents)
+
+
+def _choose_axis(cell: AbstractCell) -> int:
+    """Along which axis nodes are in what loops over chunks work on.
+
+    Contiguous in memory are units or the nodes of a chunk, whichever are more.
+    """
+    return 0 if len(cell.initial_state()) > CHUNK_SIZE else -1
+
+
+def _turn(rows: Array, axis: int) -> Array:
+    """Rows of a table with nodes along an axis, or the other way round."""
+    return rows if axis == 0 else rows.T
 
 
 def _has_small_jacobian(cell: AbstractCell, prepared: Any) -> bool:
