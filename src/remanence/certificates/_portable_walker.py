@@ -9,6 +9,7 @@ from remanence.certificates._walker import (
     ARMS,
     LEFT,
     RIGHT,
+    TAPE_ROWS,
     AbstractWalker,
     Memories,
     Spot,
@@ -43,45 +44,32 @@ class PortableWalker(AbstractWalker):
 
     @_quietly
     def walk(self, spot: Spot, num_steps: int) -> Trace:
-        near = spot.position + num_steps >= spot.length - 1
-        if near or self._sees_action:
-            return self._walk_maze(spot, num_steps)
-        return self._walk_corridor(spot, num_steps)
-
-    def _walk_corridor(self, spot: Spot, num_steps: int) -> Trace:
-        """Too far from the junction to see it: what is done need not be known on the way."""
-        state, _ = self._open(spot)
-        look, corridor = self._look(spot.goal if spot.memory is None else 0, 0), self._look(0, 0)
-        opening, states = look, []
-        for _ in range(num_steps):
-            state = self._policy.update(look, state)
-            states.append(state)
-            look = corridor
-        rows = self._check_finite(np.stack(states))
-        actions = self._choose(corridor, rows)
-        actions[0] = self._choose(opening, rows[0])
-        moves = (actions == RIGHT).astype(np.int64) - (actions == LEFT)
-        free = spot.position + np.cumsum(moves)
-        positions = free - np.minimum.accumulate(np.minimum(free, 0))  # the wall on the left
-        return Trace(self._remember(rows, actions), actions.astype(np.int32), positions, arm=0)
-
-    def _walk_maze(self, spot: Spot, num_steps: int) -> Trace:
+        """Stretch by stretch, each of steps that see the same; how long one is, is guessed."""
         state, action = self._open(spot)
         position, cue = spot.position, spot.goal if spot.memory is None else 0
-        states, actions, positions, arm = [], [], [], 0
-        while len(states) < num_steps and not arm:
+        stretches, arm, guess = [], 0, 1
+        while num_steps and not arm:
             at_junction = position == spot.length - 1
             look = self._look(cue, int(at_junction), action)
-            state, cue = self._policy.update(look, state), 0
-            action = int(self._choose(look, state))
-            arm = ARMS.get(action, 0) if at_junction else 0
-            position = min(max(position + _MOVES.get(action, 0), 0), spot.length - 1)
-            states.append(state)
-            actions.append(action)
-            positions.append(position)
-        rows = self._check_finite(np.stack(states))
-        memories = self._remember(rows, np.array(actions))
-        return Trace(memories, np.array(actions, np.int32), np.array(positions, np.int32), arm)
+            states = self._policy.follow(look, state, min(guess, num_steps, TAPE_ROWS))
+            logits = self._policy.decode(look, states)
+            actions = logits.argmax(-1)
+            positions = _follow_moves(actions, position, spot.length)
+            arms = _ARM_OF_ACTION[actions] if at_junction else np.zeros_like(actions)
+            # What is computed after a change is thrown away: it saw what was not to be seen.
+            changes = (arms != 0) | ((positions == spot.length - 1) != at_junction)
+            if self._sees_action:
+                changes |= actions != action
+            count = int(changes.argmax()) + 1 if changes.any() else len(actions)
+            guess = 1 if changes.any() else 2 * guess
+            self._check_finite(states[:count])
+            self._check_finite(logits[:count])
+            stretches.append((states[:count], actions[:count], positions[:count]))
+            state, cue, num_steps = states[count - 1], 0, num_steps - count
+            action, position, arm = (int(it[count - 1]) for it in (actions, positions, arms))
+        states, actions, positions = map(np.concatenate, zip(*stretches, strict=True))
+        memories = self._remember(states, actions)
+        return Trace(memories, actions.astype(np.int32), positions.astype(np.int32), arm)
 
     @_quietly
     def decide(self, memories: Memories) -> np.ndarray:
@@ -124,4 +112,11 @@ class PortableWalker(AbstractWalker):
         return numbers
 
 
-_MOVES = {RIGHT: 1, LEFT: -1}
+_ARM_OF_ACTION = np.array([ARMS.get(action, 0) for action in range(NUM_ACTIONS)])
+
+
+def _follow_moves(actions: np.ndarray, position: int, length: int) -> np.ndarray:
+    """Where each action leads, up to the first that leads to the junction or away from it."""
+    ahead = (actions == RIGHT) & (position < length - 1)
+    free = position + np.cumsum(ahead.astype(np.int64) - (actions == LEFT))
+    return free - np.minimum.accumulate(np.minimum(free, 0))  # the wall on the left

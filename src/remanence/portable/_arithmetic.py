@@ -1,4 +1,4 @@
-"""Sums, tanh and σ with a fixed order of operations; every function works along the last axis."""
+"""Sums, tanh and σ with a fixed order of operations; functions work along the last axis."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ import numpy as np
 TANH_LIMIT = 20.0
 TANH_DOUBLINGS = 3
 TANH_LEVELS = 6
+# How many products of numbers are worked on at once: as many as a core keeps near.
+NUM_PRODUCTS = 2**17
 
 
 def total(terms: np.ndarray) -> np.ndarray:
@@ -14,12 +16,17 @@ def total(terms: np.ndarray) -> np.ndarray:
 
     Of an odd number the middle one waits. `terms` is written over.
     """
-    size = terms.shape[-1]
+    return total_first(np.moveaxis(terms, -1, 0))
+
+
+def total_first(terms: np.ndarray) -> np.ndarray:
+    """The same sum of the first axis."""
+    size = len(terms)
     while size > 1:
         half = (size + 1) // 2
-        terms[..., : size - half] += terms[..., half:size]
+        terms[: size - half] += terms[half:size]
         size = half
-    return terms[..., 0]
+    return terms[0]
 
 
 def multiply(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -27,16 +34,30 @@ def multiply(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
     return total(weight * x[..., None, :])
 
 
+def multiply_rows(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """W x for one matrix W and some vectors x (count, columns), with the same bits.
+
+    Terms have columns first, so that halves are added from end to end, not row by row.
+    """
+    columns = np.ascontiguousarray(weight.T)[:, None, :]
+    at_once = max(1, NUM_PRODUCTS // max(1, weight.size))
+    products = np.empty((len(x), len(weight)), np.result_type(weight, x))
+    for start in range(0, len(x), at_once):
+        some = slice(start, start + at_once)
+        products[some] = total_first(columns * np.ascontiguousarray(x[some].T)[..., None])
+    return products
+
+
 def multiply_each(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
     """W x for each of some matrices W (gates, rows, columns), (gates, ..., rows)."""
     if x.ndim == 1:
         return total(weights * x)
-    return np.stack([multiply(weight, x) for weight in weights])  # all at once takes much space
+    return np.stack([multiply_rows(weight, x) for weight in weights])
 
 
 def apply_affine(weight: np.ndarray, bias: np.ndarray, x: np.ndarray) -> np.ndarray:
     """W x + b."""
-    return multiply(weight, x) + bias
+    return (multiply_rows(weight, x) if x.ndim == 2 else multiply(weight, x)) + bias
 
 
 def apply_affine_between(

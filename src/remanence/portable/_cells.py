@@ -2,7 +2,7 @@
 
 import abc
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,18 @@ class AbstractPortableCell(abc.ABC):
     @abc.abstractmethod
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         """The next state."""
+
+    def project_each(self, x: np.ndarray) -> Iterable[Any]:
+        """What depends on each of some inputs alone."""
+        return zip(*self.project(x), strict=True)
+
+    def follow(self, projected: Iterable[Any], state: np.ndarray) -> np.ndarray:
+        """The states (time, state) after inputs that come one after the other."""
+        states = []
+        for seen in projected:
+            state = self.update(seen, state)
+            states.append(state)
+        return np.stack(states)
 
     def read(self, state: np.ndarray) -> np.ndarray:
         """What later layers see of a state."""
@@ -145,6 +157,9 @@ class _Parallel(_Composition):
     def project(self, x: np.ndarray) -> list[Any]:
         return [cell.project(x) for cell in self.cells]
 
+    def project_each(self, x: np.ndarray) -> Iterable[Any]:
+        return zip(*(cell.project_each(x) for cell in self.cells), strict=True)
+
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         steps = zip(self.cells, projected, self.parts, strict=True)
         return np.concatenate([c.update(seen, state[..., part]) for c, seen, part in steps], -1)
@@ -156,10 +171,17 @@ class _Stack(_Composition):
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         states = [self.cells[0].update(projected, state[..., self.parts[0]])]
-        below = self.cells[0]
-        for cell, part in zip(self.cells[1:], self.parts[1:], strict=True):
-            states.append(cell.update(cell.project(below.read(states[-1])), state[..., part]))
-            below = cell
+        for below, cell, part in zip(self.cells, self.cells[1:], self.parts[1:], strict=False):
+            projected = cell.project(below.read(states[-1]))
+            states.append(cell.update(projected, state[..., part]))
+        return np.concatenate(states, axis=-1)
+
+    def follow(self, projected: Iterable[Any], state: np.ndarray) -> np.ndarray:
+        """Layer by layer, so that what one sees of the one below is projected all at once."""
+        states = [self.cells[0].follow(projected, state[self.parts[0]])]
+        for below, cell, part in zip(self.cells, self.cells[1:], self.parts[1:], strict=False):
+            projected = cell.project_each(below.read(states[-1]))
+            states.append(cell.follow(projected, state[part]))
         return np.concatenate(states, axis=-1)
 
     def read(self, state: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """A policy network as the portable program, from a file of weights or from an agent's arrays."""
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,6 +52,8 @@ class PortablePolicy:
     >>> state = policy.update(prepared, np.array([1.5]))
     >>> policy.decode(prepared, state).tolist()
     [-0.75, 0.75]
+    >>> policy.follow(prepared, np.array([1.5]), 2).tolist()
+    [[0.75], [0.375]]
     >>> policy.bound(prepared, np.array([-1.0]), np.array([2.0]))
     (array([-1.]), array([2.]))
     >>> features = policy.bound_features(np.array([-1.0]), np.array([1.0]))
@@ -128,6 +131,12 @@ class PortablePolicy:
     def update(self, prepared: tuple[np.ndarray, Any], state: np.ndarray) -> np.ndarray:
         """The state after an observation, from what `prepare` made of it and the state before."""
         return self.cell.update(prepared[1], state)
+
+    def follow(
+        self, prepared: tuple[np.ndarray, Any], state: np.ndarray, num_steps: int
+    ) -> np.ndarray:
+        """The states (time, state) after the same observation again and again."""
+        return self.cell.follow(itertools.repeat(prepared[1], num_steps), state)
 
     def decode(self, prepared: tuple[np.ndarray, Any], state: np.ndarray) -> np.ndarray:
         """The logits, from what `prepare` made of the observation and the state after it."""

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from remanence import envs
+from remanence.certificates._portable_walker import PortableWalker
+from remanence.certificates._walker import Spot
+from tests.certificates.agents import CELLS, load_walker, make_agent
+from tests.checker.programs import SHAPES, Subject
+
+NO_ACTION = 2**32 - 1
+
+
+def step_by_step(policy, spot, num_steps, sees_action):
+    """The same walk, one observation at a time, in a maze written out."""
+    first, end = spot.memory is None, spot.length - 1
+    state = None if first else np.array(spot.memory[:-1]).view(policy.dtype)
+    action = NO_ACTION if first else int(spot.memory[-1])
+    position, walked = spot.position, []
+    for _ in range(num_steps):
+        junction = position == end
+        observation = [float(spot.goal) if first else 0.0, float(junction)]
+        if sees_action:
+            observation += [float(action == number) for number in range(4)]
+        action, state = policy.act(observation, state, first)
+        first, arm = False, {1: -1, 3: 1}.get(action, 0) if junction else 0
+        if action == 0 and not junction:
+            position += 1
+        elif action == 2 and position:
+            position -= 1
+        walked.append((state, action, position, arm))
+        if arm:
+            break
+    return walked
+
+
+def check_walk(agent, spot, num_steps, sees_action=False):
+    """Compare both; returns the memory at the end, and what happened on the way."""
+    walker = PortableWalker(agent, envs.make("tmaze", previous_action=sees_action)[0])
+    trace = walker.walk(spot, num_steps)
+    plain = step_by_step(agent.make_portable(), spot, num_steps, sees_action)
+    states, actions, positions, arms = zip(*plain, strict=True)
+    states = np.stack([walker.read_state(memory) for memory in trace.memories])
+    np.testing.assert_array_equal(states.view(np.uint32), np.stack(states).view(np.uint32))
+    np.testing.assert_array_equal(trace.memories[:, -1], actions)
+    np.testing.assert_array_equal(trace.actions, actions)
+    np.testing.assert_array_equal(trace.positions, positions)
+    assert trace.arm == arms[-1]
+    places = (position == spot.length - 1 for position in positions)
+    return trace.memories[-1], set(zip(actions, places, strict=True))
+
+
+@pytest.mark.parametrize("sees_action", [False, True])
+@pytest.mark.parametrize("cell", CELLS)
+def test_walks_are_those_of_single_steps(cell, sees_action):
+    events = set()
+    for seed in range(6):
+        agent = make_agent(cell, seed, sees_action)
+        for goal, length in ((-1, 1), (1, 2), (-1, 7), (1, 40)):
+            memory, seen = check_walk(agent, Spot(goal, length), 100, sees_action)
+            events |= seen
+            place = Spot(goal, 5, 4, memory)  # at a junction, with what it has in mind
+            events |= check_walk(agent, place, 33, sees_action)[1]
+    assert len(events) >= 6  # it goes, bumps, turns back and enters arms
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.startswith("deep")])
+def test_walks_of_stacks_are_those_of_single_steps(shape, tmp_path):
+    subject = Subject(shape, seed=1)
+    agent = load_walker((subject.arrays, subject.architecture), tmp_path)
+    for goal in (-1, 1):
+        memory, _ = check_walk(agent, Spot(goal, 2**20), 300)
+        check_walk(agent, Spot(goal, 9, 8, memory), 50)
