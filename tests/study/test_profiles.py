@@ -299,11 +299,13 @@ def test_the_study_of_choices_changes_one_thing_at_a_time():
     cells = ("gru", "brc", "nbrc", "mingru", "bmru")
     every = {(preset, cell) for preset in ("tmaze-short", "tmaze-long") for cell in cells}
     assert all(found == every for found in arms.values())
-    single = [it for it in changes.values() if len(it) == 1]
+    base = changes.pop("")
+    assert base == {"time_limit_ends": False, "initialization": "xavier"}
+    differences = [dict(it.items() - base.items()) for it in changes.values()]
+    single = [it for it in differences if len(it) == 1]
     varied = {"time_limit_ends", "time_limit_factor", "normalize_advantages", "initialization"}
     assert {name for it in single for name in it} == varied
-    assert changes.pop("") == {}
-    combined = [it for it in changes.values() if it not in single]
+    combined = [it for it in differences if it not in single]
     assert combined
     assert all({name: it[name]} in single for it in combined for name in it)
 
