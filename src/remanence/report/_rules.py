@@ -6,10 +6,11 @@ import, and what all judges share. A study keeps the hash of all of it when it i
 
 import ast
 import dataclasses
+import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,16 +117,22 @@ def _follow(claim: Claim) -> set[str]:
     return found
 
 
-def _list_imports(name: str) -> Iterator[str]:
+def _list_imports(name: str) -> tuple[str, ...]:
     file = _find_file(name)
-    if not file:
-        return
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+    return _read_imports(Path(file).read_text(encoding="utf-8")) if file else ()
+
+
+@functools.cache
+def _read_imports(source: str) -> tuple[str, ...]:
+    """What a module imports, by its text: some claims share modules, and pages are many."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found.append(node.module)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(found)
 
 
 def _find_file(name: str) -> str | None:
