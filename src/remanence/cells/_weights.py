@@ -1,6 +1,7 @@
 """The weights of cells and how they start. The paper does not say how; these choices are ours."""
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 
 import equinox as eqx
 import jax
@@ -9,7 +10,7 @@ from jaxtyping import Array, Float
 
 from remanence._keys import derive_keys
 from remanence._numbers import check_whole
-from remanence._typing import Key
+from remanence._typing import Key, Keys
 
 Gates = tuple[Float[Array, " state"], ...]
 
@@ -99,11 +100,17 @@ def xavier_gates(
     key: Key, gates: Iterable[str], rows: int, columns: int
 ) -> Float[Array, "gates {rows} {columns}"]:
     """One Xavier-uniform matrix for each gate (Glorot and Bengio 2010)."""
-    return jax.vmap(lambda key: _xavier(key, (rows, columns)))(derive_keys(key, gates))
+    return _draw(_xavier, derive_keys(key, gates), (rows, columns))
 
 
 def orthogonal_gates(
     key: Key, gates: Iterable[str], size: int
 ) -> Float[Array, "gates {size} {size}"]:
     """One orthogonal matrix for each gate (Saxe et al. 2014)."""
-    return jax.vmap(lambda key: _orthogonal(key, (size, size)))(derive_keys(key, gates))
+    return _draw(_orthogonal, derive_keys(key, gates), (size, size))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def _draw(initializer: Callable[..., Array], keys: Keys, shape: tuple[int, int]) -> Array:
+    """A matrix for each key, by one program: operation by operation, each would be compiled."""
+    return jax.vmap(lambda key: initializer(key, shape))(keys)

@@ -315,12 +315,18 @@ def _make_dense(
 
 
 def _make_linear(key: Key, input_size: int, output_size: int, gain: float) -> eqx.nn.Linear:
-    weight = jax.nn.initializers.orthogonal(gain)(key, (output_size, input_size))
+    weight = _draw_orthogonal(key, (output_size, input_size), gain)
     return eqx.tree_at(
         lambda linear: (linear.weight, linear.bias),
         _shape_linear(input_size, output_size),
         (weight, jnp.zeros(output_size)),
     )
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))
+def _draw_orthogonal(key: Key, shape: tuple[int, int], gain: float) -> Array:
+    """By one program: operation by operation, each would be compiled for every shape."""
+    return jax.nn.initializers.orthogonal(gain)(key, shape)
 
 
 @functools.cache
