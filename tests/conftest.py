@@ -28,6 +28,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
+from tests.contexts import share_contexts  # noqa: E402
 from tests.forks import Nursery  # noqa: E402
 
 # Shapes and types are checked at every call where arrays of JAX go from hand to hand. Elsewhere
@@ -37,6 +38,8 @@ _CHECKED = [
     for room in ("cells", "dynamics", "envs", "evaluation", "networks", "training")
 ]
 install_import_hook(_CHECKED, "beartype.beartype")
+
+share_contexts()
 
 # What is imported stays, and a trace makes objects by the hundred thousand that die with it.
 gc.set_threshold(100_000, 50, 100)

@@ -111,6 +111,7 @@ def _serve() -> None:
     """Fork what is asked for; returns in the fork, with what it is to do."""
     for room in _ROOMS:
         importlib.import_module(f"remanence.{room}")
+    importlib.import_module("tests.contexts").share_contexts()
     while line := sys.stdin.readline():
         asked = json.loads(line)
         if "await" in asked:
