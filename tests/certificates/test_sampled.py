@@ -64,7 +64,8 @@ def test_chances_are_those_of_all_that_may_be_drawn(cell):
         for odds, goal in zip(found, (-1, 1), strict=True):
             ends, steps = enumerate_ends(agent, goal, length, factor * length)
             chances = [odds.right, odds.wrong, odds.timeout]
-            np.testing.assert_allclose(chances, list(ends.values()), atol=1e-6)
+            # Two programs in binary32, which round differently.
+            np.testing.assert_allclose(chances, list(ends.values()), rtol=1e-5, atol=1e-6)
             assert odds.left_out < 1e-12
             means = [steps[end] / ends[end] for end in ("right", "wrong")]
             assert [odds.right_steps, odds.wrong_steps] == pytest.approx(means, rel=1e-5)

@@ -1,6 +1,7 @@
 """A few units learn an environment that is no corridor, and remember for longer than they had to.
 
-Chance is 0.25; the fixed seed is above 0.98 from iteration 20 on.
+Chance is 0.25; of six seeds none is below 0.98 in any of the last five iterations, by when steps
+have become small: with larger ones a seed may lose some at any time, on one machine or another.
 """
 
 from remanence.evaluation import evaluate
@@ -13,7 +14,7 @@ CONFIG = PPOConfig(
     num_envs=32,
     num_steps=32,
     num_iterations=30,
-    anneal_iterations=100,
+    anneal_iterations=40,
     policy_epochs=4,
     value_epochs=4,
     policy_learning_rate=0.01,

@@ -77,7 +77,8 @@ def test_the_time_left_shrinks_and_follows_the_pace():
     assert left(done, failed) == 0
 
 
-def test_what_follows_training_is_left_when_training_is_over():
+def test_what_follows_training_is_left_when_training_is_over(monkeypatch):
+    monkeypatch.setattr("remanence.study._estimate.count_cores", lambda: 2)
     (job,) = DEEP.jobs
 
     def left(**found) -> float:
