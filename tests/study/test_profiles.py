@@ -34,7 +34,9 @@ def test_the_paper_s_study_is_the_paper_s():
     for job in study.jobs:
         seeds.setdefault((job.preset, job.network, job.cell), []).extend(job.seeds)
         assert job.make_config().num_iterations == 250
-        assert not job.changes
+        # Without normalised advantages, deep networks keep what they learn in short mazes.
+        deep_short = (job.preset, job.network) == ("tmaze-short", "deep-mingru")
+        assert dict(job.changes) == ({"normalize_advantages": False} if deep_short else {})
     models = [("small", cell) for cell in ("gru", "brc", "nbrc", "mingru", "bmru")]
     models.append(("deep-mingru", "mingru"))
     assert seeds.keys() == {
@@ -42,14 +44,19 @@ def test_the_paper_s_study_is_the_paper_s():
     }
     assert all(found == list(range(1, 31)) for found in seeds.values())
     ids = [job.id for job in study.jobs]
-    assert ids[0] == "tmaze-short-gru"
-    assert ids[-1] == "tmaze-long-deep-mingru-s21-30"
+    assert ids[0] == "tmaze-short-gru-s1-10"
+    assert ids[-1] == "tmaze-long-deep-mingru-s29-30"
+
+
+def list_agents(jobs):
+    """What is asked of each agent, however agents are shared out among jobs."""
+    return {dataclasses.replace(job, id="any", seeds=(seed,)) for job in jobs for seed in job.seeds}
 
 
 def test_the_laptop_s_study_is_the_paper_s_for_small_networks():
     laptop, paper = (load_profile("tmaze", name, PROFILES) for name in ("laptop", "paper"))
     small, deep = laptop.jobs[:-1], laptop.jobs[-1]
-    assert list(small) == [job for job in paper.jobs if job.network == "small"]
+    assert list_agents(small) == list_agents(job for job in paper.jobs if job.network == "small")
     assert (deep.id, deep.budget) == ("tmaze-short-deep-mingru", 100_000)
     # Else small and deep networks could not be compared.
     assert set(deep.lengths) < set(small[0].lengths)

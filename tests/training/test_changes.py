@@ -6,7 +6,7 @@ from remanence import cells
 from remanence.envs import LookupTreeMaze
 from remanence.errors import InvalidOptionError, UnknownNameError
 from remanence.networks import make_architecture
-from remanence.training import PPOConfig, Preset, get_preset
+from remanence.training import Preset, get_preset
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_every_kind_of_option_goes_where_it_belongs():
 def test_nothing_changed_is_the_preset():
     preset = get_preset("tmaze-short")
     setup = preset.set_up("gru")
-    assert (setup.network, setup.config) == (make_architecture("small", cell="gru"), PPOConfig())
+    assert (setup.network, setup.config) == (make_architecture("small", cell="gru"), preset.config)
     assert preset.set_up("gru", network="wide").network == make_architecture("wide", cell="gru")
 
 

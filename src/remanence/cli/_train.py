@@ -40,9 +40,10 @@ class Train(Command):
     current iteration, and --resume goes on from there. Writes run.json, curves.parquet,
     checkpoint.safetensors and agents/seed-N.safetensors.
 
-    What the paper leaves open can be set as well: time_limit_ends (false: what would have followed
-    a time limit counts), normalize_advantages (true, as in CleanRL), initialization (xavier;
-    orthogonal, pytorch, pytorch-cell), time_limit_factor (10). docs/commands.md says why.
+    What the paper leaves open can be set as well: time_limit_ends (true in tmaze-short and
+    tmaze-long, else false: what would have followed a time limit counts), normalize_advantages
+    (true, as in CleanRL), initialization (pytorch-cell in these two, else xavier; or orthogonal,
+    pytorch), time_limit_factor (10). docs/commands.md says why.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """

@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 
 from remanence import envs
 from remanence._registry import Registry
-from remanence.networks import Architecture, architectures, make_architecture
+from remanence.networks import (
+    Architecture,
+    architectures,
+    can_initialize,
+    make_architecture,
+)
 from remanence.training._changes import (
     CELL,
     ENVIRONMENT,
@@ -85,7 +90,8 @@ class Preset:
         """What to train, with options of the environment, network, cell and PPO changed by name.
 
         `network` is another one's name than the preset's. An unknown option is answered with the
-        nearest known one; a name that two of them have is refused.
+        nearest known one; a name that two of them have is refused. A cell that starts itself does
+        so whatever the preset has, unless `changes` say otherwise, which is an error then.
 
         >>> from remanence import training
         >>> changes = {"num_mazes": (1, 5), "state_size": 8, "surrogate": "box", "discount": 0.9}
@@ -98,11 +104,12 @@ class Preset:
         network = network or self.architecture
         found = sort_changes(self.environment, cell, changes or {})
         options = merge_cell_options(architectures[network], found[NETWORK], found[CELL])
-        return Setup(
-            self.make_environment(**found[ENVIRONMENT]),
-            make_architecture(network, cell=cell, **options),
-            change_config(self.config, found[PPO]),
-        )
+        architecture = make_architecture(network, cell=cell, **options)
+        config = self.config
+        if config.initialization != PPOConfig.initialization and not can_initialize(architecture):
+            config = dataclasses.replace(config, initialization=PPOConfig.initialization)
+        config = change_config(config, found[PPO])
+        return Setup(self.make_environment(**found[ENVIRONMENT]), architecture, config)
 
     def find_cost(self, network: str, cell: str) -> Cost:
         """What a network with that cell costs; one that was not measured counts as a small one."""
