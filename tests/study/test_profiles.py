@@ -36,7 +36,8 @@ def test_the_paper_s_study_is_the_paper_s():
         assert job.make_config().num_iterations == 250
         # Without normalised advantages, deep networks keep what they learn in short mazes.
         deep_short = (job.preset, job.network) == ("tmaze-short", "deep-mingru")
-        assert dict(job.changes) == ({"normalize_advantages": False} if deep_short else {})
+        chosen = get_preset(job.preset).choose(job.cell, {})
+        assert dict(job.changes) == chosen | ({"normalize_advantages": False} if deep_short else {})
     models = [("small", cell) for cell in ("gru", "brc", "nbrc", "mingru", "bmru")]
     models.append(("deep-mingru", "mingru"))
     assert seeds.keys() == {
@@ -235,27 +236,29 @@ def test_variants_are_arms_of_one_study(tmp_path):
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
 
 
+GOES_ON = "goes-on = { time_limit_ends = false }"
+BOTH = 'both = ["goes-on", "free"]'
 VARIANTS = """
 [variants]
-ends = { time_limit_ends = true }
+goes-on = { time_limit_ends = false }
 free = { time_limit_factor = "none", num_envs = 2 }
-both = ["ends", "free"]
+both = ["goes-on", "free"]
 """
 
 
 def test_every_training_is_multiplied_by_the_variants_of_its_study(tmp_path):
     study = load_tiny(tmp_path, PROFILE + WIDER + VARIANTS)
     found = {(job.cell, job.variant): job for job in study.jobs}
-    arms = ("", "ends", "free", "both")
+    arms = ("", "goes-on", "free", "both")
     # One that names its variant stands in that alone.
     assert found.keys() == {(it, arm) for it in ("gru", "bmru") for arm in arms} | {
         ("bmru", "wider")
     }
     for cell in ("gru", "bmru"):
-        usual, ends, free, both = (found[cell, arm].make_config() for arm in arms)
-        assert ends == dataclasses.replace(usual, time_limit_ends=True)
+        usual, goes_on, free, both = (found[cell, arm].make_config() for arm in arms)
+        assert goes_on == dataclasses.replace(usual, time_limit_ends=False)
         assert free == dataclasses.replace(usual, num_envs=2)
-        assert both == dataclasses.replace(free, time_limit_ends=True)
+        assert both == dataclasses.replace(free, time_limit_ends=False)
         environment, params = found[cell, "both"].make_environment()
         assert environment.time_limit(params) is None
     assert found["gru", "both"].id == "tmaze-short-gru-both"
@@ -265,14 +268,15 @@ def test_every_training_is_multiplied_by_the_variants_of_its_study(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\nends =", '\n"" =', "the main arm has no name"),
-        ("\nends =", "\nEnds =", "variant = 'Ends'"),
-        ('["ends", "free"]', '["ends", "fre"]', "Did you mean 'free'"),
-        ('["ends", "free"]', '["ends"]', "a list of two or more variants"),
-        ('["ends", "free"]', "3", "give a table of options, or a list"),
-        ("num_envs = 2", "time_limit_ends = false", "two of them change time_limit_ends"),
+        ("\ngoes-on =", '\n"" =', "the main arm has no name"),
+        ("\ngoes-on =", "\nGoes-on =", "variant = 'Goes-on'"),
+        ('["goes-on", "free"]', '["goes-on", "fre"]', "Did you mean 'free'"),
+        ('["goes-on", "free"]', '["goes-on"]', "a list of two or more variants"),
+        ('["goes-on", "free"]', "3", "give a table of options, or a list"),
+        ("num_envs = 2", "time_limit_ends = true", "two of them change time_limit_ends"),
         ("time_limit_ends", "time_limit_end", "Did you mean 'time_limit_ends'"),
-        ("{ time_limit_ends = true }", "{}", "the main arm has the same changes"),
+        ("{ time_limit_ends = false }", "{}", "the main arm has the same changes"),
+        ("{ time_limit_ends = false }", "{ time_limit_ends = true }", "has the same changes"),
     ],
 )
 def test_a_mistake_in_the_variants_is_told(old, new, message, tmp_path):
@@ -367,7 +371,7 @@ def test_a_study_whose_changes_have_lists_can_be_taken_up_again(tmp_path):
 
 def test_a_variant_can_be_added_to_a_study_that_was_begun_and_none_taken_away(tmp_path):
     directory = StudyDirectory(tmp_path / "study")
-    few = load_tiny(tmp_path, PROFILE + VARIANTS.replace('both = ["ends", "free"]', ""))
+    few = load_tiny(tmp_path, PROFILE + VARIANTS.replace(BOTH, ""))
     many = load_tiny(tmp_path, PROFILE + VARIANTS)
     directory.begin(few)
     begun = directory.begin(many)
@@ -376,6 +380,28 @@ def test_a_variant_can_be_added_to_a_study_that_was_begun_and_none_taken_away(tm
     assert directory.begin(many) == directory.read_study() == begun
     with pytest.raises(RemanenceError, match="a different study was started here"):
         directory.begin(few)
+
+
+def test_a_study_goes_on_with_what_presets_chose_when_it_was_begun(tmp_path):
+    """A plan of an earlier version names no choices, because there were none."""
+    asked = load_tiny(tmp_path, PROFILE)
+    assert all(dict(job.changes)["time_limit_ends"] for job in asked.jobs)
+    directory, older = StudyDirectory(tmp_path / "study"), []
+    for job in asked.jobs:
+        changes = dict(job.changes)
+        del changes["time_limit_ends"], changes["initialization"]
+        older.append(dataclasses.replace(job, changes=changes))
+    directory.begin(dataclasses.replace(asked, jobs=older))
+    assert directory.begin(asked).jobs == tuple(older)
+    config = directory.read_study().jobs[0].make_config()
+    assert (config.time_limit_ends, config.initialization) == (False, "xavier")
+    # What is added to it is like it.
+    text = PROFILE + VARIANTS.replace(GOES_ON, "").replace(BOTH, "")
+    added = [job for job in directory.begin(load_tiny(tmp_path, text)).jobs if job.variant]
+    assert {job.variant for job in added} == {"free"}
+    assert not any(
+        {"time_limit_ends", "initialization"} & dict(job.changes).keys() for job in added
+    )
 
 
 def test_lengths_for_sampled_actions_can_be_chosen_until_they_are_asked_for(tmp_path):

@@ -47,6 +47,22 @@ def test_nothing_changed_is_the_preset():
     assert preset.set_up("gru", network="wide").network == make_architecture("wide", cell="gru")
 
 
+def test_the_paper_s_presets_choose_where_the_paper_is_silent():
+    chosen = {"time_limit_ends": True, "initialization": "pytorch-cell"}
+    for name in ("tmaze-short", "tmaze-long"):
+        preset = get_preset(name)
+        assert preset.choose("brc", {}) == chosen
+        assert preset.choose("brc", {"time_limit_ends": False, "discount": 0.9}) == {
+            **chosen,
+            "time_limit_ends": False,
+            "discount": 0.9,
+        }
+        assert preset.choose("of-my-own", {}) == {"time_limit_ends": True}
+        config = preset.set_up("brc", preset.choose("brc", {})).config
+        assert (config.time_limit_ends, config.initialization) == (True, "pytorch-cell")
+    assert get_preset("lookup-tree").choose("brc", {}) == {}
+
+
 def test_options_of_a_hybrid_are_those_of_its_parts():
     _, network, _ = get_preset("lookup-tree").set_up("hybrid", {"initial_threshold": 0.25})
     assert dict(network.cell_options) == {"initial_threshold": 0.25}

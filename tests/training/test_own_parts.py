@@ -12,10 +12,8 @@ import pytest
 
 from remanence import cells, envs
 from remanence.envs import AbstractEnvironment, FromGymnax
-from remanence.errors import InvalidOptionError
 from remanence.networks import Architecture
-from remanence.training import PPOConfig, RunDirectory, get_preset, train
-from remanence.training._learner import Learner
+from remanence.training import PPOConfig, RunDirectory, train
 
 CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=2, policy_epochs=2, value_epochs=1)
 
@@ -93,17 +91,6 @@ class Noise(AbstractEnvironment[Any, Any]):
 
     def observe(self, state):
         return jax.random.uniform(state[1], (1,))
-
-
-def test_a_cell_that_starts_itself_does_so_in_every_preset(assorted_cell):
-    preset = get_preset("tmaze-short")
-    for cell, initialization in ((assorted_cell, "xavier"), ("hybrid", "pytorch-cell")):
-        assert preset.set_up(cell, {"state_size": 6}).config.initialization == initialization
-    (environment, _), network, config = preset.set_up(
-        assorted_cell, {"initialization": "orthogonal"}
-    )
-    with pytest.raises(InvalidOptionError, match="starts itself"):
-        _ = Learner(environment, network, config).network_shapes
 
 
 def test_an_environment_with_a_key_in_its_state_resumes(tmp_path):

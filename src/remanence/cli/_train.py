@@ -22,6 +22,8 @@ from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.training import (
     PPOConfig,
+    Preset,
+    RunDirectory,
     TensorBoardLog,
     Training,
     get_preset,
@@ -42,8 +44,8 @@ class Train(Command):
 
     What the paper leaves open can be set as well: time_limit_ends (true in tmaze-short and
     tmaze-long, else false: what would have followed a time limit counts), normalize_advantages
-    (true, as in CleanRL), initialization (pytorch-cell in these two, else xavier; or orthogonal,
-    pytorch), time_limit_factor (10). docs/commands.md says why.
+    (true, as in CleanRL), initialization (pytorch-cell in these two, unless the cell is your own,
+    else xavier; or orthogonal, pytorch), time_limit_factor (10). docs/commands.md says why.
 
     Example: remanence train tmaze-short --cell gru --seeds 1-30 --out runs/gru
     """
@@ -78,11 +80,11 @@ class Train(Command):
         preset = get_preset(self.preset)
         # Named in the directory that a run goes to by default, so it must be one.
         _ = cell_registry[self.cell]
-        changes = parse_options(self.set)
-        env, network, config = preset.set_up(self.cell, changes, self.network)
-        seeds = parse_seeds(self.seeds)
         names = (self.preset, self.network, self.cell)
         out = self.out or Path("runs") / "-".join(name for name in names if name)
+        changes = self._choose(preset, out)
+        env, network, config = preset.set_up(self.cell, changes, self.network)
+        seeds = parse_seeds(self.seeds)
         notes = list_notes(config)
         for note in notes if not self.json else ():
             console.print(note, highlight=False, markup=False)
@@ -120,6 +122,15 @@ class Train(Command):
             tell(console, self._describe(training, out))
             if self.profile:
                 console.print(show_profile(training.seconds))
+
+    def _choose(self, preset: Preset, out: Path) -> dict[str, Any]:
+        """What is changed, by the user or by the preset; a run goes on with what it began with."""
+        given = parse_options(self.set)
+        chosen, run = preset.choose(self.cell, given), RunDirectory(out)
+        if not (self.resume and run.exists):
+            return chosen
+        known = (run.read_description().get("about") or {}).get("changes", {})
+        return {name: value for name, value in chosen.items() if name in given or name in known}
 
     def _describe(self, training: Training, out: Path) -> str:
         iterations = len(training.curves["return"])

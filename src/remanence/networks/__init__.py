@@ -11,7 +11,6 @@ from remanence.networks._architecture import register_architecture as register_a
 from remanence.networks._initialization import INITIALIZATIONS as INITIALIZATIONS
 from remanence.networks._initialization import check_initialization as check_initialization
 from remanence.networks._network import Network as Network
-from remanence.networks._network import can_initialize as can_initialize
 from remanence.networks._network import make_networks as make_networks
 from remanence.networks._network import make_policy as make_policy
 from remanence.networks._network import make_value as make_value

@@ -45,13 +45,6 @@ def check_initialization(name: Any) -> None:
         raise InvalidOptionError("initialization", name, remedy)
 
 
-def is_gated(cell: AbstractCell) -> bool:
-    """Whether a cell is made of gates, whose weights can be drawn anew; others start themselves."""
-    if isinstance(cell, Stack | Parallel):
-        return all(map(is_gated, cell.cells))
-    return isinstance(cell, AbstractGatedCell)
-
-
 def initialize_cell(cell: AbstractCell, name: str, key: Key) -> AbstractCell:
     """The cell with weights that start in the way of that name.
 

@@ -5,7 +5,6 @@ import itertools
 import math
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,7 +16,6 @@ from remanence._typing import Key, Keys, Observation
 from remanence._words import Seed, Seeds, word_at
 from remanence.cells import AbstractCell, Stack, over_axes
 from remanence.cells import make as make_cell
-from remanence.cells import registry as cell_registry
 from remanence.errors import InvalidOptionError
 from remanence.networks._architecture import Architecture
 from remanence.networks._initialization import (
@@ -25,7 +23,6 @@ from remanence.networks._initialization import (
     XAVIER,
     check_initialization,
     initialize_cell,
-    is_gated,
 )
 
 State = Float[Array, " state"]
@@ -226,24 +223,6 @@ def make_networks(
         _finish(architecture, policy_body, num_actions, POLICY_GAIN, keys[0], initialization),
         _finish(architecture, value_body, 1, VALUE_GAIN, keys[1], initialization),
     )
-
-
-def can_initialize(architecture: Architecture) -> bool:
-    """Whether a network's cells can start in every one of `INITIALIZATIONS`.
-
-    Those that are made of gates can; others start themselves, which `xavier` leaves as it is.
-
-    >>> from remanence import networks
-    >>> networks.can_initialize(networks.Architecture(cell="bmru"))
-    True
-    """
-    return _can_initialize(architecture, cell_registry[architecture.cell])
-
-
-@functools.lru_cache
-def _can_initialize(architecture: Architecture, _: Any) -> bool:
-    key, size = jax.random.key(0), 1  # of the input, which makes no difference
-    return is_gated(eqx.filter_eval_shape(_make_recurrent, key, architecture, size))
 
 
 def _make_network(

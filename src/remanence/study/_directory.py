@@ -26,7 +26,7 @@ from remanence.store import (
 from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
 from remanence.study._records import AgentRecords
-from remanence.study._shards import adopt_additions, describe_whole
+from remanence.study._shards import adopt_additions, describe_whole, forgo_choices
 from remanence.study._stages import name_tables
 from remanence.training import RunDirectory, read_hashes
 
@@ -87,7 +87,9 @@ class StudyDirectory:
             self._refuse_leftovers()
             write_json(self._description, {"format": FORMAT, **study.to_json(), **now})
             return study
-        found, begun = self.read_description(), adopt_additions(self.read_study(), study)
+        found, begun = self.read_description(), self.read_study()
+        study = forgo_choices(begun, study)
+        begun = adopt_additions(begun, study)
         difference = find_difference("study", describe_whole(begun), describe_whole(study))
         if difference:
             raise StoreError(

@@ -188,6 +188,7 @@ def _list_jobs(training: Mapping[str, Any]) -> Iterator[Job]:
     size = training.get("seeds_per_job", max(1, len(seeds)))
     check_whole("seeds_per_job", size, 1)
     variant, stages = training.get("variant", ""), training.get("stages")
+    changes = _read_changes(training.get("changes", {}))
     lengths, sampled = (_read_lengths(training.get(f"{it}lengths", [])) for it in ("", "sampled_"))
     for preset in training["presets"]:
         network = training.get("network", get_preset(preset).architecture)
@@ -205,7 +206,7 @@ def _list_jobs(training: Mapping[str, Any]) -> Iterator[Job]:
                     lengths=lengths,
                     sampled_lengths=sampled,
                     budget=training.get("budget", BUDGET),
-                    changes=_read_changes(training.get("changes", {})),
+                    changes=get_preset(preset).choose(cell, changes),
                     stages=_choose_stages(preset) if stages is None else stages,
                     variant=variant,
                 )

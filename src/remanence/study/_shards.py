@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from remanence.study._plan import Job, Study
+from remanence.training import get_preset
 
 SAMPLE = "sample"  # the stage that `sampled_lengths` are for
 
@@ -56,6 +57,28 @@ def describe_whole(study: Study) -> dict[str, Any]:
     for fields in jobs.values():
         fields["seeds"].sort()
     return {**study.to_json(), "note": "", "jobs": jobs}
+
+
+def forgo_choices(begun: Study, asked: Study) -> Study:
+    """A later plan without what presets have come to choose since the study was begun.
+
+    A plan names what its presets choose; one that does not goes on as it was.
+    """
+    named: dict[str, set[str]] = {}
+    for job in begun.jobs:
+        named.setdefault(job.preset, set()).update(dict(job.changes))
+
+    def forgo(job: Job) -> Job:
+        if job.preset not in named:
+            return job
+        chosen = get_preset(job.preset).choose(job.cell, {})
+        changes = dict(job.changes)
+        for name in chosen.keys() - named[job.preset]:
+            if changes.get(name) == chosen[name]:
+                del changes[name]
+        return dataclasses.replace(job, changes=changes)
+
+    return dataclasses.replace(asked, jobs=list(map(forgo, asked.jobs)))
 
 
 def adopt_additions(begun: Study, asked: Study) -> Study:

@@ -53,7 +53,7 @@ class PPOConfig:
       makes no difference between the two, which is true;
     - `initialization`, how weights start: xavier, one of `networks.INITIALIZATIONS`.
 
-    A preset may choose otherwise (`get_preset(name).config`).
+    A preset may choose otherwise (`Preset.choose`).
 
     Not in the paper: `state_passing` is the share of training episodes that begin with the state in
     which the one before ended, and not with the initial one, so that agents also learn from what

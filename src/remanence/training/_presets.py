@@ -6,12 +6,7 @@ from typing import Any, NamedTuple
 
 from remanence import envs
 from remanence._registry import Registry
-from remanence.networks import (
-    Architecture,
-    architectures,
-    can_initialize,
-    make_architecture,
-)
+from remanence.networks import Architecture, architectures, make_architecture
 from remanence.training._changes import (
     CELL,
     ENVIRONMENT,
@@ -62,7 +57,10 @@ class Preset:
     """A training by name: which environment, which network, which numbers.
 
     `costs` are by the name of a network, or by those of a network and a cell where cells differ, as
-    far as somebody has measured them.
+    far as somebody has measured them. `choices` are options that whoever begins a training or a
+    study takes unless told otherwise, and `cell_choices` further ones for some cells. They become
+    changes like any other, so that runs and plans name them and stay what they are when a preset
+    chooses otherwise.
 
     >>> from remanence import training
     >>> costs = {"small": training.Cost(seconds_per_iteration=0.5)}
@@ -79,6 +77,8 @@ class Preset:
     architecture: str = "small"
     config: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     costs: Mapping[str | tuple[str, str], Cost] = dataclasses.field(default_factory=dict)
+    choices: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    cell_choices: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
     def make_environment(self, **changes: Any) -> tuple[envs.AbstractEnvironment, Any]:
         """The environment and its parameters, with any of its options changed."""
@@ -90,8 +90,8 @@ class Preset:
         """What to train, with options of the environment, network, cell and PPO changed by name.
 
         `network` is another one's name than the preset's. An unknown option is answered with the
-        nearest known one; a name that two of them have is refused. A cell that starts itself does
-        so whatever the preset has, unless `changes` say otherwise, which is an error then.
+        nearest known one; a name that two of them have is refused. What the preset chooses is in
+        force only if `changes` say so.
 
         >>> from remanence import training
         >>> changes = {"num_mazes": (1, 5), "state_size": 8, "surrogate": "box", "discount": 0.9}
@@ -104,12 +104,21 @@ class Preset:
         network = network or self.architecture
         found = sort_changes(self.environment, cell, changes or {})
         options = merge_cell_options(architectures[network], found[NETWORK], found[CELL])
-        architecture = make_architecture(network, cell=cell, **options)
-        config = self.config
-        if config.initialization != PPOConfig.initialization and not can_initialize(architecture):
-            config = dataclasses.replace(config, initialization=PPOConfig.initialization)
-        config = change_config(config, found[PPO])
-        return Setup(self.make_environment(**found[ENVIRONMENT]), architecture, config)
+        return Setup(
+            self.make_environment(**found[ENVIRONMENT]),
+            make_architecture(network, cell=cell, **options),
+            change_config(self.config, found[PPO]),
+        )
+
+    def choose(self, cell: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The changes, and with them what the preset chooses of all that they leave open.
+
+        >>> from remanence import training
+        >>> preset = training.Preset("lookup-tree-maze", choices={"time_limit_ends": True})
+        >>> preset.choose("gru", {"discount": 0.9})
+        {'time_limit_ends': True, 'discount': 0.9}
+        """
+        return {**self.choices, **self.cell_choices.get(cell, {}), **changes}
 
     def find_cost(self, network: str, cell: str) -> Cost:
         """What a network with that cell costs; one that was not measured counts as a small one."""
