@@ -1,9 +1,8 @@
 """MLIR's contexts, which the programs that a thread compiles share in tests."""
 
+import importlib
 import threading
 from typing import Any
-
-from jax._src.interpreters import mlir
 
 MOST_SHARING = 100
 
@@ -14,8 +13,11 @@ def share_contexts() -> None:
     JAX makes one for every program and loads all dialects into it, which takes 2 to 3 ms, and most
     programs of tests are a single operation. Threads do not share one: two might change it at once.
     """
-    make, mine = getattr(mlir, "make_ir_context", None), threading.local()
-    if make is None:
+    mine = threading.local()
+    try:
+        mlir = importlib.import_module("jax._src.interpreters.mlir")
+        make = mlir.make_ir_context
+    except (ImportError, AttributeError):
         return  # it is JAX's own, and may go; tests then take longer
 
     def get() -> Any:

@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 
 from remanence import envs
+from remanence.certificates._arrivals import Undecided
 from remanence.certificates._portable_walker import PortableWalker
-from remanence.certificates._walker import Spot
+from remanence.certificates._walker import TAPE_ROWS, Spot
+from remanence.portable._arithmetic import NUM_PRODUCTS
+from tests.certificates import high_precision as precise
 from tests.certificates.agents import CELLS, load_walker, make_agent
 from tests.checker.programs import SHAPES, Subject
 
@@ -60,7 +63,7 @@ def test_walks_are_those_of_single_steps(cell, sees_action):
             events |= seen
             place = Spot(goal, 5, 4, memory)  # at a junction, with what it has in mind
             events |= check_walk(agent, place, 33, sees_action)[1]
-    assert len(events) >= 6  # it goes, bumps, turns back and enters arms
+    assert len(events) >= 6  # pairs of an action and whether it was, or led, to the junction
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.startswith("deep")])
@@ -70,3 +73,28 @@ def test_walks_of_stacks_are_those_of_single_steps(shape, tmp_path):
     for goal in (-1, 1):
         memory, _ = check_walk(agent, Spot(goal, 2**20), 300)
         check_walk(agent, Spot(goal, 9, 8, memory), 50)
+
+
+def test_a_long_walk_is_that_of_single_steps():
+    """Longer than what is guessed at once, with rows of states that are multiplied in parts."""
+    assert NUM_PRODUCTS // (20 * 5) < 3 * TAPE_ROWS
+    check_walk(make_agent("gru", 0), Spot(1, 2**20), 3 * TAPE_ROWS)
+
+
+def test_only_what_is_reached_has_to_be_finite(tmp_path):
+    """The state of one unit grows in the corridor, and its logits overflow in the seventh step."""
+    described = precise.describe("mingru", 1, head=[1])
+    arrays = {
+        "policy.cell.inputs.weight": [[[0, -100]], [[0, -1]]],
+        "policy.cell.inputs.bias": [[np.log(9)], [1]],
+        "policy.head.0.weight": [[4]],
+        "policy.head.0.bias": [0],
+        "policy.output.weight": [[1.9335e38], [0], [0], [0]],
+        "policy.output.bias": [0, 0, 0, 0],
+    }
+    numbers = {name: np.array(array, np.float32) for name, array in arrays.items()}
+    walker = PortableWalker(load_walker((numbers, described), tmp_path), envs.make("tmaze")[0])
+    for length in (4, 5, 6):
+        assert len(walker.walk(Spot(1, length), 20).actions) == 20
+    with pytest.raises(Undecided, match="not finite"):
+        walker.walk(Spot(1, 7), 20)

@@ -30,12 +30,12 @@ def total_first(terms: np.ndarray) -> np.ndarray:
 
 
 def multiply(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """W x for matrices W (..., rows, columns) and vectors x (..., columns)."""
-    return total(weight * x[..., None, :])
+    """W x for a matrix W (rows, columns) and vectors x (..., columns)."""
+    return _multiply_rows(weight, x) if x.ndim == 2 else total(weight * x[..., None, :])
 
 
-def multiply_rows(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """W x for one matrix W and some vectors x (count, columns), with the same bits.
+def _multiply_rows(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The same of many vectors x (count, columns), in less time.
 
     Terms have columns first, so that halves are added from end to end, not row by row.
     """
@@ -52,12 +52,12 @@ def multiply_each(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
     """W x for each of some matrices W (gates, rows, columns), (gates, ..., rows)."""
     if x.ndim == 1:
         return total(weights * x)
-    return np.stack([multiply_rows(weight, x) for weight in weights])
+    return np.stack([multiply(weight, x) for weight in weights])
 
 
 def apply_affine(weight: np.ndarray, bias: np.ndarray, x: np.ndarray) -> np.ndarray:
     """W x + b."""
-    return (multiply_rows(weight, x) if x.ndim == 2 else multiply(weight, x)) + bias
+    return multiply(weight, x) + bias
 
 
 def apply_affine_between(

@@ -171,7 +171,7 @@ class _Stack(_Composition):
 
     def update(self, projected: Any, state: np.ndarray) -> np.ndarray:
         states = [self.cells[0].update(projected, state[..., self.parts[0]])]
-        for below, cell, part in zip(self.cells, self.cells[1:], self.parts[1:], strict=False):
+        for (below, cell), part in zip(itertools.pairwise(self.cells), self.parts[1:], strict=True):
             projected = cell.project(below.read(states[-1]))
             states.append(cell.update(projected, state[..., part]))
         return np.concatenate(states, axis=-1)
@@ -179,7 +179,7 @@ class _Stack(_Composition):
     def follow(self, projected: Iterable[Any], state: np.ndarray) -> np.ndarray:
         """Layer by layer, so that what one sees of the one below is projected all at once."""
         states = [self.cells[0].follow(projected, state[self.parts[0]])]
-        for below, cell, part in zip(self.cells, self.cells[1:], self.parts[1:], strict=False):
+        for (below, cell), part in zip(itertools.pairwise(self.cells), self.parts[1:], strict=True):
             projected = cell.project_each(below.read(states[-1]))
             states.append(cell.follow(projected, state[part]))
         return np.concatenate(states, axis=-1)
