@@ -15,7 +15,7 @@ def share_contexts() -> None:
     """
     mine = threading.local()
     try:
-        mlir = importlib.import_module("jax._src.interpreters.mlir")
+        mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
         make = mlir.make_ir_context
     except (ImportError, AttributeError):
         return  # it is JAX's own, and may go; tests then take longer
