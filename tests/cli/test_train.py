@@ -3,6 +3,7 @@ import json
 import pytest
 
 from remanence.cli import main
+from remanence.store import write_json
 from remanence.training import RunDirectory
 
 TINY = ["num_envs=4", "num_steps=16", "policy_epochs=1", "value_epochs=1"]
@@ -35,6 +36,37 @@ def test_a_run_from_the_command_line(tmp_path, capsys, monkeypatch):
     assert what["architecture"]["cell"] == "bmru"
     assert what["environment"]["params"]["length_high"] == 2
     assert what["config"]["discount"] == 0.998
+
+
+def test_a_run_goes_on_with_what_its_preset_chose(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    out = tmp_path / "run"
+    main(command(out))
+    run = RunDirectory(out)
+    description = run.read_description()
+    assert description["about"]["changes"]["time_limit_ends"]
+    main(command(out, "--resume"))
+    with pytest.raises(SystemExit):
+        main(command(out, "--resume", settings=("num_iterations=2", "time_limit_ends=false")))
+    assert "time_limit_ends was True and is now False" in capsys.readouterr().err
+    assert run.read_description() == description
+
+
+def test_a_run_that_was_begun_when_its_preset_chose_nothing_goes_on_so(tmp_path):
+    out, names = tmp_path / "run", ("time_limit_ends", "initialization")
+    main(
+        command(
+            out, settings=("num_iterations=2", "time_limit_ends=false", "initialization=xavier")
+        )
+    )
+    run = RunDirectory(out)
+    older = run.read_description()
+    for name in names:
+        del older["about"]["changes"][name]
+        assert name not in older["what"]["config"]
+    write_json(run.description_path, older)
+    main(command(out, "--resume"))
+    assert run.read_description()["what"] == older["what"]
 
 
 def test_json_for_scripts(tmp_path, capsys):

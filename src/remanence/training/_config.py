@@ -150,6 +150,11 @@ class PPOConfig:
         }
 
 
+def complete_config(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers in the description of a run, with those that it leaves out as they are usual."""
+    return {**dataclasses.asdict(PPOConfig()), **found}
+
+
 def change_config(config: PPOConfig, changes: Mapping[str, Any]) -> PPOConfig:
     """A copy with some numbers changed; an unknown name is answered with the nearest known.
 

@@ -34,6 +34,7 @@ from remanence.store import (
     write_json,
     write_table,
 )
+from remanence.training._config import complete_config
 from remanence.training._description import FORMAT, find_foreign, is_description
 from remanence.training._learner import LearnerState
 from remanence.training._left_out import read_hashes
@@ -125,8 +126,12 @@ class RunDirectory:
         found = self.read_description()
         # Earlier versions of remanence wrote down the versions of fewer packages.
         versions = {name: description["versions"].get(name) for name in found["versions"]}
-        for part, now in (("what", description["what"]), ("versions", versions)):
-            difference = find_difference(part, found[part], now)
+        whats = (_complete(found["what"]), _complete(description["what"]))
+        for part, (before, now) in {
+            "what": whats,
+            "versions": (found["versions"], versions),
+        }.items():
+            difference = find_difference(part, before, now)
             if difference:
                 raise StoreError(
                     self.description_path,
@@ -338,3 +343,7 @@ def _strip(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarra
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
+
+
+def _complete(what: Mapping[str, Any]) -> dict[str, Any]:
+    return {**what, "config": complete_config(what["config"])}
