@@ -14,6 +14,7 @@ from remanence.networks import make_architecture
 from remanence.training import PPOConfig, train
 from remanence.training._learner import Learner
 from remanence.training._losses import policy_loss, value_loss
+from remanence.training._replays import SequenceReplay
 from remanence.training._rollout import evaluate_rollout
 
 NUM_STEPS = 40
@@ -46,13 +47,14 @@ lose = jax.jit(policy_loss, static_argnums=3)
 def played(request):
     """A state with a rollout behind it, the next rollout, and where acting stands after that."""
     learner = Learner(ENV, make_network(request.param), CONFIG)
-    play = jax.jit(learner.play)
+    play, judge = jax.jit(learner.play), jax.jit(learner.judge)
     begun = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
     # Fresh policies are next to indifferent; this one prefers something else at every step.
     policy = eqx.tree_at(lambda network: network.output.weight, begun.policy, replace_fn=strengthen)
-    state, _, _ = play(dataclasses.replace(begun, policy=policy), PARAMS)
-    after, experience, _ = play(state, PARAMS)
-    stage, rollout = jax.device_get((after.stage, experience.rollout))
+    acted, played_before, _ = play(dataclasses.replace(begun, policy=policy), PARAMS)
+    state, _ = judge(acted, played_before, SequenceReplay())
+    after, played_now, _ = play(state, PARAMS)
+    stage, rollout = jax.device_get((after.stage, played_now.rollout))
     assert np.any(rollout.truncated & ~rollout.terminated)
     assert np.any(rollout.terminated)
     assert not np.all(rollout.first[0]), "some episodes must be carried into the rollout"
@@ -99,7 +101,8 @@ def test_a_time_limit_ends_an_episode_for_good_where_it_is_to():
     for ends in (False, True):
         learner = Learner(ENV, networks, dataclasses.replace(CONFIG, time_limit_ends=ends))
         state = jax.jit(learner.begin)(jnp.int32(3), PARAMS)
-        found.append((state, jax.jit(learner.play)(state, PARAMS)[1]))
+        state, played, _ = jax.jit(learner.play)(state, PARAMS)
+        found.append((state, jax.jit(learner.judge)(state, played, SequenceReplay())[1]))
     (state, bootstrapped), (_, ended) = found
     bootstrapped, ended = jax.device_get((bootstrapped, ended))
     rollout = ended.rollout

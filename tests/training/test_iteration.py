@@ -21,10 +21,11 @@ def test_only_a_whole_iteration_is_counted():
     @jax.jit
     def run(seed):
         begun = learner.begin(seed, params)
-        played, experience, _, _ = iteration.play(begun, params)
-        policy, _ = learner.improve_policy(played, experience, SequenceReplay())
-        value, _ = learner.improve_value(played, experience, SequenceReplay())
+        acted, played, _, _ = iteration.play(begun, params)
+        judged, experience = iteration.judge(acted, played, SequenceReplay())
+        policy, _ = learner.improve_policy(judged, experience, SequenceReplay())
+        value, _ = learner.improve_value(judged, experience, SequenceReplay())
         once, _ = iteration.run(begun, params)
-        return [state.iteration for state in (begun, played, policy, value, once)]
+        return [state.iteration for state in (begun, acted, judged, policy, value, once)]
 
-    assert list(map(int, run(jnp.int32(1)))) == [0, 0, 0, 0, 1]
+    assert list(map(int, run(jnp.int32(1)))) == [0, 0, 0, 0, 0, 1]

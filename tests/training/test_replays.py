@@ -17,7 +17,7 @@ from remanence.training._histories import BLOCK_SIZE, CHUNK_SIZE
 from remanence.training._learner import Learner
 from remanence.training._node_losses import sum_by_place
 from remanence.training._plan import Planner
-from remanence.training._replays import Experience, SequenceReplay, TreeReplay
+from remanence.training._replays import Experience, Played, SequenceReplay, TreeReplay
 from remanence.training._rollout import Rollout, select_action
 
 NUM_STEPS, NUM_ENVS, NUM_ACTIONS = 20, 45, 3
@@ -169,18 +169,24 @@ def make_experience(
     return Experience(rollout._replace(log_probability=acted), *rest)
 
 
+def forget_returns(experience):
+    """What was played, of which nothing has been made yet."""
+    return Played(experience.rollout, experience.policy_state, experience.value_state)
+
+
 @eqx.filter_jit
 def act(policy, rollout, states):
     logits, _ = policy.run(rollout.observation, rollout.first, states)
     return select_action(jax.nn.log_softmax(logits), rollout.action)
 
 
-hash_experience = jax.jit(Planner.hash, static_argnums=0)
+hash_played = jax.jit(Planner.hash, static_argnums=0)
 
 
 def grow(experience, config=CONFIG):
     planner = Planner(config, NUM_ACTIONS, dropout=False, linear=False, state_size=6, replay="tree")
-    planned = planner.plan(experience, hash_experience(planner, experience))
+    played = forget_returns(experience)
+    planned = planner.plan(played, hash_played(planner, played))
     assert isinstance(planned, TreeReplay)
     return planned
 
@@ -266,6 +272,42 @@ def test_the_value_loss_is_that_of_sequences(gru_networks):
     assert_same_gradients(gradient, expected)
 
 
+@eqx.filter_jit
+def evaluate(replay, value, played, config):
+    return replay.evaluate(value, played, config)
+
+
+@pytest.mark.parametrize("time_limit_ends", [True, False])
+@pytest.mark.parametrize("name", ["gru", "encoder, skip and layers", "own"])
+def test_values_are_those_of_sequences(name, time_limit_ends):
+    """All of them, but for those of what followed an episode where that counts for nothing."""
+    pair = draw_networks(ARCHITECTURES[name])
+    config = change_config(CONFIG, {"time_limit_ends": time_limit_ends})
+    experience = make_experience(pair)
+    rollout = experience.rollout
+    # What is observed next is what followed, unless another episode begins.
+    followed = np.array(rollout.final_observation)
+    followed[:-1] = np.where(rollout.truncated[:-1, :, None], 7, rollout.observation[1:])
+    followed[-1] = np.where(rollout.truncated[-1, :, None], 7, rollout.observation[3])
+    first = np.array(rollout.first)
+    first[1:] = rollout.truncated[:-1]
+    rollout = rollout._replace(final_observation=jnp.asarray(followed), first=jnp.asarray(first))
+    experience = experience._replace(rollout=rollout)
+    ours, plain = (
+        evaluate(replay, pair[1], forget_returns(experience), config)
+        for replay in (grow(experience), SequenceReplay())
+    )
+    counts = ~np.asarray(rollout.truncated) | (not time_limit_ends)
+    np.testing.assert_allclose(ours.value, plain.value, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours.last_state, plain.last_state, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        np.asarray(ours.next_value)[counts],
+        np.asarray(plain.next_value)[counts],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -319,7 +361,8 @@ def test_many_equal_numbers_add_up():
 
 def plan(experience, replay="auto", **properties):
     planner = Planner(CONFIG, NUM_ACTIONS, replay=replay, state_size=6, **properties)
-    return type(planner.plan(experience, hash_experience(planner, experience)))
+    played = forget_returns(experience)
+    return type(planner.plan(played, hash_played(planner, played)))
 
 
 def test_the_plan_is_what_pays(gru_networks):

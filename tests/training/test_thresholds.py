@@ -32,7 +32,8 @@ def improve(network, iteration, **changes):
     def run():
         state = learner.begin(jnp.int32(1), MAZE[1])
         state = dataclasses.replace(state, iteration=jnp.int32(iteration))
-        state, experience, _ = learner.play(state, MAZE[1])
+        state, played, _ = learner.play(state, MAZE[1])
+        state, experience = learner.judge(state, played, SequenceReplay())
         state, _ = learner.improve_policy(state, experience, SequenceReplay())
         state, _ = learner.improve_value(state, experience, SequenceReplay())
         return state.policy, state.value

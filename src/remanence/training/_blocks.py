@@ -71,9 +71,9 @@ def slice_nodes(series: Any, start: BlockNumber, width: int = CHUNK_SIZE, axis: 
     return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, start, width, axis), series)
 
 
-def slice_block(series: Any, block: BlockNumber) -> Any:
-    """A block of arrays with nodes last."""
-    return slice_nodes(series, jnp.asarray(block) * BLOCK_SIZE, BLOCK_SIZE)
+def slice_block(series: Any, block: BlockNumber, axis: int = -1) -> Any:
+    """A block of arrays with nodes last, or along another axis."""
+    return slice_nodes(series, jnp.asarray(block) * BLOCK_SIZE, BLOCK_SIZE, axis)
 
 
 def find_first_row(tree: HistoryTree, block: BlockNumber) -> Int[Array, ""]:
@@ -81,15 +81,22 @@ def find_first_row(tree: HistoryTree, block: BlockNumber) -> Int[Array, ""]:
     return tree.num_roots + jnp.asarray(block) * BLOCK_SIZE
 
 
+def turn(rows: Float[Array, "_ _"], axis: int) -> Float[Array, "_ _"]:
+    """Rows of a table with nodes along an axis, or the other way round."""
+    return rows if axis == 0 else rows.T
+
+
 def read_rows(
-    table: StateTable, tree: HistoryTree, block: BlockNumber
-) -> Float[Array, "state block"]:
-    """What a table says of a block's nodes, nodes last."""
-    return jax.lax.dynamic_slice_in_dim(table, find_first_row(tree, block), BLOCK_SIZE).T
+    table: StateTable, tree: HistoryTree, block: BlockNumber, axis: int
+) -> Float[Array, "_ _"]:
+    """What a table says of a block's nodes, with nodes along an axis."""
+    rows = jax.lax.dynamic_slice_in_dim(table, find_first_row(tree, block), BLOCK_SIZE)
+    return turn(rows, axis)
 
 
 def write_rows(
-    table: StateTable, tree: HistoryTree, block: BlockNumber, columns: Float[Array, "state block"]
+    table: StateTable, tree: HistoryTree, block: BlockNumber, states: Float[Array, "_ _"], axis: int
 ) -> StateTable:
-    """The table with other rows for a block's nodes."""
-    return jax.lax.dynamic_update_slice_in_dim(table, columns.T, find_first_row(tree, block), 0)
+    """The table with other rows for a block's nodes, which are along an axis."""
+    rows = turn(states, axis)
+    return jax.lax.dynamic_update_slice_in_dim(table, rows, find_first_row(tree, block), 0)

@@ -75,6 +75,7 @@ class CoresEngine(AbstractEngine):
         self._iteration = Iteration(
             play=self._play,
             plan=self.profile.measured(parts.plan, "plan"),
+            judge=make(parts.judge, "judge", donate_argnums=(0,)),
             improve_policy=make(parts.improve_policy, "policy", donate_argnums=(0,)),
             improve_value=make(parts.improve_value, "value", donate_argnums=(0,)),
         )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from remanence.training._learner import Learner, LearnerState, Metrics
 from remanence.training._plan import Planner
-from remanence.training._replays import AbstractReplay, Experience
+from remanence.training._replays import AbstractReplay, Experience, Played
 
 Improve = Callable[[LearnerState, Experience, AbstractReplay], tuple[LearnerState, Metrics]]
 
@@ -17,15 +17,17 @@ class Iteration(NamedTuple):
     `plan` gets what `play` returns last, and is the only part that may be for the host alone.
     """
 
-    play: Callable[[LearnerState, Any], tuple[LearnerState, Experience, Metrics, Any]]
-    plan: Callable[[Experience, Any], AbstractReplay]
+    play: Callable[[LearnerState, Any], tuple[LearnerState, Played, Metrics, Any]]
+    plan: Callable[[Played, Any], AbstractReplay]
+    judge: Callable[[LearnerState, Played, AbstractReplay], tuple[LearnerState, Experience]]
     improve_policy: Improve
     improve_value: Improve
 
     def run(self, state: LearnerState, params: Any) -> tuple[LearnerState, Metrics]:
         """Collect one rollout, then improve the policy and the value network on it."""
-        state, experience, metrics, hashes = self.play(state, params)
-        replay = self.plan(experience, hashes)
+        state, played, metrics, hashes = self.play(state, params)
+        replay = self.plan(played, hashes)
+        state, experience = self.judge(state, played, replay)
         state, policy_metrics = self.improve_policy(state, experience, replay)
         state, value_metrics = self.improve_value(state, experience, replay)
         state = dataclasses.replace(state, iteration=state.iteration + 1)
@@ -43,8 +45,10 @@ def make_iteration(learner: Learner, replay: str = "sequence") -> Iteration:
         replay=replay,
     )
 
-    def play(state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics, Any]:
-        state, experience, metrics = learner.play(state, params)
-        return state, experience, metrics, planner.hash(experience)
+    def play(state: LearnerState, params: Any) -> tuple[LearnerState, Played, Metrics, Any]:
+        state, played, metrics = learner.play(state, params)
+        return state, played, metrics, planner.hash(played)
 
-    return Iteration(play, planner.plan, learner.improve_policy, learner.improve_value)
+    return Iteration(
+        play, planner.plan, learner.judge, learner.improve_policy, learner.improve_value
+    )

@@ -19,8 +19,8 @@ from remanence.errors import InvalidOptionError
 from remanence.networks import Architecture, Network, make_networks
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
-from remanence.training._replays import AbstractReplay, Experience
-from remanence.training._rollout import Rollout, Stage, collect_rollout, evaluate_rollout
+from remanence.training._replays import AbstractReplay, Experience, Played
+from remanence.training._rollout import Rollout, Stage, collect_rollout
 from remanence.training._warm_up import check_warm_up, warm_up
 
 Metrics = dict[str, Float[Array, ""]]
@@ -130,9 +130,9 @@ class Learner:
             value_state=_repeat(value.initial_state(), num_envs),
         )
 
-    def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Experience, Metrics]:
-        """Collect one rollout, and judge it by the value network."""
-        policy, value = self.assemble(state.policy, state.value)
+    def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Played, Metrics]:
+        """Collect one rollout."""
+        policy, _ = self.assemble(state.policy, state.value)
         stage, rollout = collect_rollout(
             self.environment,
             params,
@@ -142,7 +142,16 @@ class Learner:
             derive_key(_derive_iteration_key(state), "rollout"),
             self.config.state_passing,
         )
-        values = evaluate_rollout(value, rollout, state.value_state)
+        played = Played(rollout, state.stage.policy_state, state.value_state)
+        return dataclasses.replace(state, stage=stage), played, _summarize(rollout)
+
+    def judge(
+        self, state: LearnerState, played: Played, replay: AbstractReplay
+    ) -> tuple[LearnerState, Experience]:
+        """What the value network makes of a rollout."""
+        _, value = self.assemble(state.policy, state.value)
+        rollout = played.rollout
+        values = replay.evaluate(value, played, self.config)
         over = rollout.terminated
         if self.config.time_limit_ends:
             over = over | rollout.truncated
@@ -159,11 +168,10 @@ class Learner:
             rollout=rollout,
             advantage=advantage,
             target=values.value + advantage,
-            policy_state=state.stage.policy_state,
-            value_state=state.value_state,
+            policy_state=played.policy_state,
+            value_state=played.value_state,
         )
-        state = dataclasses.replace(state, stage=stage, value_state=values.last_state)
-        return state, experience, _summarize(rollout)
+        return dataclasses.replace(state, value_state=values.last_state), experience
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:

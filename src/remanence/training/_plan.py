@@ -1,6 +1,6 @@
 """Chooses, on the host, how a rollout is replayed.
 
-The choice depends on nothing but the configuration and the experience, so that a training that is
+The choice depends on nothing but the configuration and what was played, so that a training that is
 resumed, or runs among others, makes the same choices as one that is not.
 """
 
@@ -15,6 +15,7 @@ from remanence.errors import InvalidOptionError
 from remanence.training._config import PPOConfig
 from remanence.training._histories import (
     BLOCK_SIZE,
+    CHUNK_SIZE,
     Histories,
     build_tree,
     count_chunks,
@@ -23,7 +24,7 @@ from remanence.training._histories import (
 )
 from remanence.training._replays import (
     AbstractReplay,
-    Experience,
+    Played,
     SequenceReplay,
     TreeReplay,
 )
@@ -42,7 +43,7 @@ _NODE_COST = 2
 
 @dataclasses.dataclass(frozen=True)
 class Planner:
-    """Plans the replay of one learner's experiences."""
+    """Plans the replay of what one learner plays."""
 
     config: PPOConfig
     num_actions: int
@@ -55,24 +56,24 @@ class Planner:
         if self.replay not in REPLAYS:
             raise InvalidOptionError("replay", self.replay, f"use one of {', '.join(REPLAYS)}")
 
-    def hash(self, experience: Experience) -> UInt32[Array, "2 time envs"] | None:
+    def hash(self, played: Played) -> UInt32[Array, "2 time envs"] | None:
         """What the plan needs that is best computed on the device."""
         if self.dropout or self.replay not in ("auto", "tree"):
             return None
-        rollout = experience.rollout
-        carried = experience.policy_state, experience.value_state
+        rollout = played.rollout
+        carried = played.policy_state, played.value_state
         return hash_histories(rollout.observation, rollout.first, *carried)
 
-    def plan(self, experience: Experience, hashes: Any) -> AbstractReplay:
+    def plan(self, played: Played, hashes: Any) -> AbstractReplay:
         """The replay that is expected to be fastest."""
-        rollout = experience.rollout
+        rollout = played.rollout
         if hashes is not None:
             parts = (hashes, rollout.observation, rollout.first)
-            carried = experience.policy_state, experience.value_state
+            carried = played.policy_state, played.value_state
             hashes, observation, first, *carried = map(np.asarray, (*parts, *carried))
             histories = group_histories(hashes, observation, first, *carried)
             if histories is not None and (self.replay == "tree" or self._tree_pays(histories)):
-                return self._make_tree_replay(histories, observation, experience)
+                return self._make_tree_replay(histories, observation, played)
         return SequenceReplay()
 
     def _tree_pays(self, histories: Histories) -> bool:
@@ -85,14 +86,15 @@ class Planner:
         return node_cost * cost < num_members * self.config.num_steps
 
     def _make_tree_replay(
-        self, histories: Histories, observation: np.ndarray, experience: Experience
+        self, histories: Histories, observation: np.ndarray, played: Played
     ) -> TreeReplay:
         needed = len(histories) + BLOCK_SIZE
         doubled = 1 << (needed - 1).bit_length()
-        capacity = next((size for size in _SMALL_TREES if needed <= size), doubled)
+        few_sizes = () if self.state_size > CHUNK_SIZE else _SMALL_TREES
+        capacity = next((size for size in few_sizes if needed <= size), max(doubled, 1024))
         tree, visits = build_tree(histories, observation, capacity)
-        acted = np.asarray(experience.rollout.log_probability)
+        acted = np.asarray(played.rollout.log_probability)
         # Steps that share history and action were taken with one probability but for rounding.
         log_probability = np.zeros((self.num_actions, capacity), acted.dtype)
-        log_probability[np.asarray(experience.rollout.action), np.asarray(visits.node).T] = acted
+        log_probability[np.asarray(played.rollout.action), np.asarray(visits.node).T] = acted
         return TreeReplay(tree, visits, jax.device_put(log_probability))

@@ -8,6 +8,7 @@ import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
@@ -25,13 +26,21 @@ from remanence.training._node_losses import (
     sum_policy_loss,
     sum_value_loss,
 )
-from remanence.training._rollout import Rollout
-from remanence.training._sweep import differentiate
+from remanence.training._rollout import Rollout, RolloutValues, evaluate_rollout
+from remanence.training._sweep import differentiate, run_nodes
 
 Members = Int[Array, " members"]
 Features = Float[Array, " features"]
 State = Float[Array, " state"]
 Metrics = dict[str, Float[Array, ""]]
+
+
+class Played(NamedTuple):
+    """A rollout, and the states that networks were in at its start."""
+
+    rollout: Rollout
+    policy_state: Float[Array, "envs state"]
+    value_state: Float[Array, "envs value_state"]
 
 
 class Experience(NamedTuple):
@@ -45,7 +54,14 @@ class Experience(NamedTuple):
 
 
 class AbstractReplay(eqx.Module):
-    """Losses of minibatches of an experience; `members` are the environments in a minibatch."""
+    """Values along a rollout, and losses of minibatches of an experience.
+
+    `members` are the environments in a minibatch.
+    """
+
+    @abc.abstractmethod
+    def evaluate(self, value: Network, played: Played, config: PPOConfig) -> RolloutValues:
+        """What the value network makes of all of it."""
 
     @abc.abstractmethod
     def differentiate_policy(
@@ -62,6 +78,9 @@ class AbstractReplay(eqx.Module):
 
 class SequenceReplay(AbstractReplay):
     """Whole sequences, step by step: what the other way is tested against."""
+
+    def evaluate(self, value: Network, played: Played, config: PPOConfig) -> RolloutValues:
+        return evaluate_rollout(value, played.rollout, played.value_state)
 
     def run(
         self,
@@ -110,6 +129,17 @@ class TreeReplay(AbstractReplay):
     tree: HistoryTree
     visits: Visits
     log_probability: Float[Array, "actions nodes"]
+
+    def evaluate(self, value: Network, played: Played, config: PPOConfig) -> RolloutValues:
+        if not config.time_limit_ends:
+            # The last observation of a truncated episode is that of no node.
+            return evaluate_rollout(value, played.rollout, played.value_state)
+        values, tables = run_nodes(value, self.tree, played.value_state)
+        along = values[0][self.visits.node].T
+        last = self.tree.num_roots + self.visits.node[:, -1]
+        last_state = jnp.concatenate([table[last] for table in tables], axis=1)
+        after, _ = jax.vmap(value.step)(played.rollout.final_observation[-1], last_state)
+        return RolloutValues(along, jnp.concatenate([along[1:], after.T]), last_state)
 
     def differentiate_policy(
         self, policy: Network, experience: Experience, members: Members, config: PPOConfig, key: Key
