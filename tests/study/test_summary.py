@@ -10,8 +10,9 @@ from remanence.study._summary import find_lasting, summarize
 LABELS = {"preset": "lookup-tree", "network": "wide", "cell": "gru", "variant": ""}
 
 
-def make_entries(growth) -> Any:
-    return [SimpleNamespace(about={"growth": {"name": growth, "label": growth}})]
+def make_entries(*tables) -> Any:
+    """A run whose agents can have these tables."""
+    return [SimpleNamespace(can_have=lambda table: table in tables)]
 
 
 def label(cell, **columns):
@@ -50,7 +51,7 @@ def make_tables():
 
 
 def test_returns_at_the_least_and_the_greatest_number_are_averaged():
-    found = summarize(make_entries("num_mazes"), make_tables())
+    found = summarize(make_entries("maze_certificates"), make_tables())
     assert found.columns[4:] == [
         *("agents", "multistable", "return_at_10", "return_at_1000"),
         *("sampled_return_at_10", "sampled_return_at_1000", "certified_for_every_table"),
@@ -65,9 +66,13 @@ def test_of_corridors_it_is_counted_who_solves_them():
     outcomes = label("gru", seed=[1, 1], length=[2, 100], outcome=["solved"] * 2)
     tables = {name: [] for name in make_tables()}
     tables["outcomes"] = [outcomes | {"return": np.ones(2)}]
-    found = summarize(make_entries("length"), tables)
+    found = summarize(make_entries("certificates"), tables)
     assert found.columns[4:] == ["agents", "solved_at_100"]
     assert found.fetchall()[0][4:] == (1, 1)
+    # Of a task of somebody's own in which a length grows too, nobody certifies all of them.
+    found = summarize(make_entries(), tables)
+    assert found.columns[4:] == ["agents", "return_at_2", "return_at_100"]
+    assert found.fetchall()[0][4:] == (1, 1.0, 1.0)
 
 
 def test_a_memory_lasts_if_every_table_is_certified_however_an_agent_walks():

@@ -10,13 +10,13 @@ import equinox as eqx
 import jax
 
 from remanence import cells, envs
-from remanence.errors import RemanenceError, StoreError
+from remanence.errors import InvalidOptionError, RemanenceError, StoreError, UnknownNameError
 from remanence.networks import architectures
 from remanence.study._directory import StudyDirectory
 from remanence.study._names import name_model
 from remanence.study._plan import Job
 from remanence.study._records import AgentRecords
-from remanence.study._stages import name_tables
+from remanence.study._stages import name_tables, stages
 from remanence.training import RunDirectory, describe_task, get_preset
 
 
@@ -57,13 +57,36 @@ class RunEntry:
 
         Runs of earlier versions do not say it, nor do studies whose runs were left out of a copy.
         """
-        if not self.run.exists:
-            return _find_out(self.cell, self._make_environment)
-        found = self.run.read_description()
-        described = found["what"]["environment"]
-        return found.get("about") or _find_out(self.cell, lambda: envs.restore(described))
+        found = self.run.read_description().get("about") if self.run.exists else None
+        return found or _find_out(self.cell, self._make_environment)
+
+    @functools.cached_property
+    def environment(self) -> envs.AbstractEnvironment | None:
+        """What its agents were trained in; None if that is not known here."""
+        try:
+            environment, _ = self._make_environment()
+        except (InvalidOptionError, UnknownNameError):
+            return None
+        return environment
+
+    def can_have(self, table: str) -> bool | None:
+        """Whether a table is there, or a stage could write it; None if its environment is unknown.
+
+        >>> from remanence import study
+        >>> (entry,) = study.list_entries("examples/agents/mingru")
+        >>> entry.can_have("certificates"), entry.can_have("maze_certificates")
+        (True, False)
+        """
+        if self.records.can_read(table):
+            return True
+        if self.environment is None:
+            return None
+        writing = [stages[name] for name in stages if table in stages[name].written]
+        return any(stage.supports(self.environment) for stage in writing)
 
     def _make_environment(self) -> tuple[envs.AbstractEnvironment, Any]:
+        if self.run.exists:
+            return envs.restore(self.run.read_description()["what"]["environment"])
         # Whether some changes are possible depends on the number of iterations.
         changes = {**self.changes, "num_iterations": self.num_iterations}
         return get_preset(self.preset).set_up(self.cell, changes, self.network).env

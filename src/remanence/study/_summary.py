@@ -1,7 +1,8 @@
 """A row for each training of a study: how many of its agents are such and such, and mean returns.
 
-What there is to be counted depends on what grows. Of corridors a memory either lasts or not; where
-something else grows, returns at its least and its greatest value are averaged.
+What there is to be counted depends on the task. Where agents can be certified for all lengths, a
+memory either lasts or not; elsewhere returns at the least and the greatest value of what grows are
+averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 IDENTITY = ("preset", "network", "cell", "variant", "seed")
 # 100 is a horizon beyond what is trained on, and far from what is out of reach.
 _PROBE = 100
-_LENGTH = "length"
 _MULTISTABLE = "stability in ('bistable', 'multistable')"
 
 Tables = Mapping[str, Sequence[Columns]]
@@ -36,7 +36,8 @@ class _Column(NamedTuple):
 
 def summarize(entries: Sequence[RunEntry], tables: Tables) -> "duckdb.DuckDBPyRelation":
     """The summary of some runs; what is not known of all agents of one is not counted, but null."""
-    make = _describe_lengths if _are_about_lengths(entries) else _describe_others
+    by_length = all(entry.can_have("certificates") for entry in entries)
+    make = _describe_lengths if by_length else _describe_others
     derived, columns = make(tables)
     known = {
         name: found for name, found in {**derived, "curves": tables["curves"]}.items() if found
@@ -73,11 +74,6 @@ def find_lasting(certificates: Columns) -> dict[int, bool]:
     failing = (certificates["walk"] == ANY) & (certificates["verdict"] != CERTIFIED)
     seeds = np.unique(certificates["seed"]).tolist()
     return {seed: not np.any(failing & (certificates["seed"] == seed)) for seed in seeds}
-
-
-def _are_about_lengths(entries: Sequence[RunEntry]) -> bool:
-    growths = [entry.about["growth"] for entry in entries]
-    return all(growth is None or growth["name"] == _LENGTH for growth in growths)
 
 
 def _describe_lengths(tables: Tables) -> tuple[Tables, dict[str, _Column]]:
