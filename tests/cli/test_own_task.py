@@ -55,6 +55,14 @@ def test_what_it_lacks_is_told(run, capsys):
         main(["certify", str(run)])
     assert ended.value.code == 2
     assert "exact horizons are for the T-maze" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["results", str(run), "certificates"])
+    told = " ".join(capsys.readouterr().err.split())
+    assert "in this environment there cannot be any" in told
     main(["results", str(run)])
     shown = capsys.readouterr().out
     assert "mingru" in shown
+    main(["compare", str(run), str(run)])
+    shown = capsys.readouterr().out
+    assert "Where there is nothing, run `remanence evaluate`." in " ".join(shown.split())
+    assert "every length" not in shown

@@ -25,6 +25,8 @@ from tests.study.studies import (
     write_study,
 )
 
+MINGRU = Path(__file__).parents[2] / "examples" / "agents" / "mingru"
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -110,8 +112,30 @@ def test_a_table_that_is_not_there_is_told(path, tmp_path):
     with pytest.raises(StoreError, match="neither a study nor a run"):
         load_results(tmp_path)
     StudyDirectory(tmp_path).begin(load_profile("tmaze", "smoke", PROFILES))
-    with pytest.raises(StoreError, match="no evaluations yet"):
+    with pytest.raises(StoreError, match=r"no evaluations yet; run .*, or wait for the study"):
         load_results(tmp_path)
+
+
+def test_a_table_that_cannot_be_there_is_told(path, tmp_path):
+    run = shutil.copytree(MINGRU, tmp_path / "mingru")
+    there = "choose a table that is there: summary, curves"
+    with pytest.raises(StoreError, match=f"in this environment there cannot be any; {there}"):
+        load_results(run, "maze_certificates")
+    with pytest.raises(StoreError, match=r"no decisions yet; run `remanence evaluate`\.$"):
+        load_results(run, "decisions")
+    for table in ("evaluations", "outcomes"):
+        write_table(run / f"{table}.parquet", {"seed": np.array([1])})
+    with pytest.raises(StoreError, match="no episode that was evaluated has more than one"):
+        load_results(run, "decisions")
+
+
+def test_of_an_unknown_environment_it_is_not_said_what_there_can_be(tmp_path):
+    run = shutil.copytree(MINGRU, tmp_path / "mingru")
+    description = read_json(run / "run.json")
+    description["what"]["environment"]["name"] = "somebody-s"
+    write_json(run / "run.json", description)
+    with pytest.raises(StoreError, match=r"not known without its environment; import its code"):
+        load_results(run, "certificates")
 
 
 def test_a_broken_table_is_named(tmp_path):

@@ -16,10 +16,14 @@ from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.study import RunEntry, find_lasting, list_entries
 
+# Who is counted, by which table says it.
 _COUNTED = {
-    "multistable": "those whose memory has more than one stable state",
-    "every_length": "those that are certified to act right at every length",
-    "every_row_of_mazes": "those whose memory is certified for every table and any number of mazes",
+    "multistable": ("stability", "those whose memory has more than one stable state"),
+    "every_length": ("certificates", "those that are certified to act right at every length"),
+    "every_row_of_mazes": (
+        "maze_certificates",
+        "those whose memory is certified for every table and any number of mazes",
+    ),
 }
 
 
@@ -54,8 +58,9 @@ class Compare(Command):
         if self.json:
             print(json.dumps(rows, allow_nan=False))
             return
-        console.print(_tabulate(rows))
-        console.print(f"\n{_explain(rows)}", highlight=False)
+        counted = _choose_counted([entry for _, entry in named])
+        console.print(_tabulate(rows, counted))
+        console.print(f"\n{_explain(rows, counted)}", highlight=False)
 
 
 def summarize_run(entry: RunEntry) -> dict[str, Any]:
@@ -111,32 +116,40 @@ def _count_lasting(entry: RunEntry) -> dict[str, int] | None:
     return {"count": sum(lasting.values()), "of": len(lasting)}
 
 
-def _explain(rows: dict[str, dict[str, Any]]) -> str:
+def _choose_counted(entries: Sequence[RunEntry]) -> list[str]:
+    """Which agents to count: those that are such in some run, or can be found to be."""
+    return [
+        fact for fact, (table, _) in _COUNTED.items() if any(it.can_have(table) for it in entries)
+    ]
+
+
+def _explain(rows: dict[str, dict[str, Any]], counted: Sequence[str]) -> str:
     """What the rows are that are shown."""
-    shown = {fact: told for fact, told in _COUNTED.items() if _is_shown(rows, fact)}
     sampled = any(row["sampled_returns"] for row in rows.values())
     how = "when evaluated greedily or with sampled actions" if sampled else "when evaluated"
-    names = " and ".join(f"`{_title(fact)}`" for fact in shown)
-    return (
-        f"Returns are means over agents, at the end of training and {how}. {names} "
-        f"{'count' if len(shown) > 1 else 'counts'} agents: {', and '.join(shown.values())}. Where "
-        "there is nothing, run `remanence evaluate` or `remanence certify`."
+    certifiable = {"every_length", "every_row_of_mazes"} & set(counted)
+    sentences = (
+        f"Returns are means over agents, at the end of training and {how}.",
+        _explain_counted(counted),
+        f"Where there is nothing, run `remanence evaluate`"
+        f"{' or `remanence certify`' if certifiable else ''}.",
     )
+    return " ".join(filter(None, sentences))
 
 
-def _is_shown(rows: dict[str, dict[str, Any]], fact: str) -> bool:
-    """What no run has is left out, unless it is usual."""
-    others = any(row[it] for row in rows.values() for it in _COUNTED if it != "multistable")
-    return any(row[fact] for row in rows.values()) or (
-        fact == "multistable" or (fact == "every_length" and not others)
-    )
+def _explain_counted(counted: Sequence[str]) -> str:
+    if not counted:
+        return ""
+    names = " and ".join(f"`{_title(fact)}`" for fact in counted)
+    told = ", and ".join(_COUNTED[fact][1] for fact in counted)
+    return f"{names} {'count' if len(counted) > 1 else 'counts'} agents: {told}."
 
 
 def _title(fact: str) -> str:
     return fact.replace("_", " ")
 
 
-def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
+def _tabulate(rows: dict[str, dict[str, Any]], counted: Sequence[str]) -> Table:
     """A column for each run, since their names are long and the facts are few."""
     table = open_table("")
     for name in rows:
@@ -150,9 +163,8 @@ def _tabulate(rows: dict[str, dict[str, Any]]) -> Table:
         for axis, value in _choose_values(rows, kind):
             shown = (_show(_get(row, kind, axis, value)) for row in rows.values())
             table.add_row(f"{title}, {_name_value(axis, value)}", *shown)
-    for fact in _COUNTED:
-        if _is_shown(rows, fact):
-            table.add_row(_title(fact), *(_share(row[fact]) for row in rows.values()))
+    for fact in counted:
+        table.add_row(_title(fact), *(_share(row[fact]) for row in rows.values()))
     return table
 
 

@@ -12,6 +12,7 @@ from remanence.study._entries import RunEntry, list_entries
 from remanence.study._rows import Columns
 from remanence.study._stages import stages
 from remanence.study._summary import IDENTITY, summarize
+from remanence.training import RunDirectory
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,6 +30,11 @@ _COMMANDS = {
     "certify": "`remanence certify`",
     "certify-mazes": "`remanence certify`",
 }
+# Why the rest of a stage may be there without them.
+_NOTHING_TO_WRITE = dict.fromkeys(
+    ("decisions", "sampled_decisions"), "no episode that was evaluated has more than one"
+)
+_UNKNOWN = "whether there can be any is not known without its environment"
 
 
 def list_tables() -> tuple[str, ...]:
@@ -70,18 +76,48 @@ def load_results(path: str | Path, table: str = "evaluations") -> "duckdb.DuckDB
         return _summarize(path, entries)
     parts = _collect(entries, table)
     if not parts:
-        remedy = f"run {_name_maker(table)}, or wait for the study"
-        raise StoreError(path, f"there are no {table} yet", remedy)
+        raise _explain_absence(Path(path), entries, table)
     order = "order by all" if table.endswith("outcomes") else ""
     return seal_tables({table: parts}, f'from "{table}" {order}')
+
+
+def _explain_absence(path: Path, entries: Sequence[RunEntry], table: str) -> StoreError:
+    """Why no run has a table, and what can be done about it."""
+    problem = f"there are no {table}"
+    reason = "" if table == "curves" else _find_obstacle(entries, table)
+    if reason == _UNKNOWN:
+        return StoreError(path, f"{problem}, and {reason}", "import its code (--import FILE)")
+    if reason:
+        there = [name for name in list_tables() if any(it.records.can_read(name) for it in entries)]
+        remedy = f"choose a table that is there: {', '.join(['summary', *there])}"
+        return StoreError(path, f"{problem}: {reason}", remedy)
+    waiting = "" if RunDirectory(path).exists else ", or wait for the study"
+    return StoreError(path, f"{problem} yet", f"run {_name_maker(table)}{waiting}")
+
+
+def _find_obstacle(entries: Sequence[RunEntry], table: str) -> str:
+    """Why runs cannot have a table, or have none although its stage is done; else nothing."""
+    if not any(entry.can_have(table) or table in entry.tables for entry in entries):
+        known = all(entry.environment for entry in entries)
+        return "in this environment there cannot be any" if known else _UNKNOWN
+    stage = stages[_find_stage(table)]
+    asked = all(entry.records.can_read(name) for entry in entries for name in stage.tables)
+    if table in stage.optional_tables and asked:
+        return _NOTHING_TO_WRITE.get(table, f"{stage.doing} made none")
+    return ""
 
 
 def _name_maker(table: str) -> str:
     """What makes a table: a command, or else a stage."""
     if table == "curves":
         return "`remanence train`"
-    (stage,) = [name for name in stages if table in stages[name].written]
+    stage = _find_stage(table)
     return _COMMANDS.get(stage, f"a study whose stages include {stage!r}")
+
+
+def _find_stage(table: str) -> str:
+    (stage,) = [name for name in stages if table in stages[name].written]
+    return stage
 
 
 def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
