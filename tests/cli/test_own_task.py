@@ -51,10 +51,12 @@ def test_it_gets_a_page_and_stands_beside_others(run, capsys):
 
 
 def test_what_it_lacks_is_told(run, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["certify", str(run)])
-    assert ended.value.code == 2
-    assert "exact horizons are for the T-maze" in capsys.readouterr().err
+    for option in ([], ["--radius"], ["--lengths", "1-2"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["certify", str(run), *option])
+        assert ended.value.code == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert "its agents are of DelayedCopy, and certificates are for" in told
     with pytest.raises(SystemExit):
         main(["results", str(run), "certificates"])
     told = " ".join(capsys.readouterr().err.split())

@@ -236,7 +236,7 @@ def can_certify(environment: AbstractEnvironment) -> bool:
 def check_walkable(agent: Agent, environment: AbstractEnvironment) -> None:
     """Raise unless this is an agent of a T-maze."""
     if not can_certify(environment):
-        remedy = "exact horizons are for the T-maze, with or without the previous action"
+        remedy = "this is for the T-maze; for the LookupTreeMaze there is `certificates.mazes`"
         raise InvalidOptionError("env", type(environment.unwrapped).__name__, remedy)
     check_fits(agent, environment)
 

@@ -25,6 +25,7 @@ from remanence.cli._certified import (
 from remanence.cli._command import OPTIONAL, Command
 from remanence.cli._options import parse_numbers
 from remanence.cli._progress import show_count
+from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
 from remanence.study import (
     AgentGroup,
@@ -32,6 +33,7 @@ from remanence.study import (
     certify_maze_agents,
     find_agent_limits,
     find_agent_radii,
+    stages,
 )
 from remanence.training import keep_compiled_programs
 
@@ -83,6 +85,7 @@ class Certify(Command):
     def run(self, console: Console) -> None:
         keep_compiled_programs()
         group = open_agents(self.run_, self.seeds)
+        self._refuse_environment(group.env[0])
         in_a_row = can_certify_mazes(group.env[0])
         self._refuse_what_is_not_used(in_a_row)
         if self.sampled:
@@ -98,6 +101,22 @@ class Certify(Command):
             out = self.out or group.records.path / "certificates"
             self._tell_certificates(console, made, out, tell_certificate, tabulate_certificates)
 
+    def _refuse_environment(self, environment: AbstractEnvironment) -> None:
+        """Not everything can be settled in every environment."""
+        certifying = ("radius",) if self.radius else ("certify", "certify-mazes")
+        asked = ("limits",) if self.sampled else certifying
+        if any(stages[name].supports(environment) for name in asked):
+            return
+        if self.sampled:
+            remedy = "leave it out: limits are for the T-maze without the previous action"
+            raise InvalidOptionError("--sampled", True, remedy)
+        name = type(environment.unwrapped).__name__
+        remedy = (
+            f"its agents are of {name}, and certificates are for those of the T-maze and the "
+            "LookupTreeMaze; how far others reach, `remanence evaluate` tells"
+        )
+        raise InvalidOptionError("RUN", str(self.run_), remedy)
+
     def _refuse_what_is_not_used(self, in_a_row: bool) -> None:
         """Whoever gives an option expects it to count."""
         idle = {
@@ -109,9 +128,6 @@ class Certify(Command):
                 if (given := getattr(self, option)) not in (None, False):
                     remedy = f"leave it out: it does not go with {kind}"
                     raise InvalidOptionError(option, given, remedy)
-        if self.sampled and in_a_row:
-            remedy = "leave it out: what sampling agents come to is known of T-mazes alone"
-            raise InvalidOptionError("--sampled", True, remedy)
         if self.lengths is not None and not in_a_row:
             remedy = "leave it out: on the T-maze a certificate speaks of every length"
             raise InvalidOptionError("lengths", self.lengths, remedy)
