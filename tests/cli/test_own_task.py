@@ -39,6 +39,20 @@ def test_it_is_evaluated_at_values_of_what_grows(run, capsys):
     assert (run / "evaluation.png").exists()
 
 
+def test_columns_that_do_not_fit_are_left_out_whole(run, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["evaluate", str(run), "--seeds", "1", "--out", str(tmp_path)])
+    titles, row, *_ = lines = capsys.readouterr().out.splitlines()
+    assert titles.split() == ["seed", "stability", "1", "10", "100", "1,000"]
+    assert "…" not in row
+    assert f"All are in {tmp_path / 'outcomes'}.parquet." in lines[3]
+    monkeypatch.setenv("COLUMNS", "200")
+    main(["evaluate", str(run), "--seeds", "1", "--out", str(tmp_path)])
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()[0].split()) == 2 + 7
+    assert "no room" not in shown
+
+
 def test_it_gets_a_page_and_stands_beside_others(run, capsys):
     main(["report", str(run)])
     page = (run / "report.html").read_text(encoding="utf-8")

@@ -11,14 +11,14 @@ from rich.console import Console
 
 from remanence.cli._agents import open_agents
 from remanence.cli._certified import ROUNDING
-from remanence.cli._command import OPTIONAL, Command
-from remanence.cli._evaluation_tables import tabulate_decisions, tabulate_returns
+from remanence.cli._command import OPTIONAL, Command, tell
+from remanence.cli._evaluation_tables import tabulate_evaluation
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
 from remanence.errors import InvalidOptionError
 from remanence.evaluation import Evaluation
 from remanence.study import AgentGroup, evaluate_agents, measure_agents, stages
-from remanence.training import keep_compiled_programs
+from remanence.training import RunDirectory, keep_compiled_programs
 
 _DECISIONS = """\
 Of decisions: the share that is right among those taken, with its interval; how
@@ -82,11 +82,20 @@ class Evaluate(Command):
         if self.json:
             print(json.dumps(_to_json(evaluation, stability, out), allow_nan=False))
             return
-        console.print(tabulate_returns(evaluation, stability))
-        if evaluation.decides_often:
+        tables, narrow = tabulate_evaluation(console, evaluation, stability)
+        for table in tables:
+            console.print(table)
             console.print()
-            console.print(tabulate_decisions(evaluation))
+        if narrow:
+            tell(console, f"There is no room for more columns. {self._name_rest(out)}")
         console.print(_explain(evaluation, group, self.sampled), highlight=False, soft_wrap=False)
+
+    def _name_rest(self, out: Path) -> str:
+        """Where the values are that have no column."""
+        table = "sampled_outcomes" if self.sampled else "outcomes"
+        if RunDirectory(out).exists:
+            return f"To see all:  {self.propose('results', out, table)}"
+        return f"All are in {out / table}.parquet."
 
 
 def parse_lengths(text: str) -> list[int]:
@@ -154,7 +163,7 @@ def _explain(evaluation: Evaluation, group: AgentGroup, sampled: bool) -> str:
     out = group.records.path
     table = "sampled_evaluations" if sampled else "evaluations"
     return (
-        f"\nColumns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
+        f"Columns are values of the {_label(environment)}; numbers are returns,\n{kind}.\n"
         f"{more}To compare with: {levels}.\nEvery {each} is in {out / table}.parquet,\n"
         f"the curves are in {_name_picture(out, sampled)}."
     )
