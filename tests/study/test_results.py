@@ -129,6 +129,18 @@ def test_a_table_that_cannot_be_there_is_told(path, tmp_path):
         load_results(run, "decisions")
 
 
+def test_what_a_run_does_not_name_is_null(tmp_path):
+    run = shutil.copytree(MINGRU, tmp_path / "mingru")
+    stability = {"seed": np.array([1]), "stability": np.array(["bistable"])}
+    write_table(run / "stability.parquet", stability)
+    columns = "preset, network, cell, variant"
+    named = load_results(run, "stability").project(columns).fetchall()
+    assert named == [(None, None, "mingru", "")]
+    summary = load_results(run, "summary")
+    assert summary.columns == ["preset", "network", "cell", "variant", "agents", "bistable"]
+    assert summary.fetchall() == [(None, None, "mingru", "", 1, 1)]
+
+
 def test_of_an_unknown_environment_it_is_not_said_what_there_can_be(tmp_path):
     run = shutil.copytree(MINGRU, tmp_path / "mingru")
     description = read_json(run / "run.json")

@@ -24,9 +24,10 @@ from remanence.training import RunDirectory, describe_task, get_preset
 class RunEntry:
     """One run: what it is called and what was planned, and where its files are.
 
-    `changes` are what differs from the preset beside the number of iterations, `variant` is the arm
-    of the study that they make, empty in the main arm and of a run without a plan. `tables` are
-    those that the plan asks for; of a run without a plan, the curves alone.
+    `preset` and `network` are empty where a run does not name them. `changes` are what differs from
+    the preset beside the number of iterations, `variant` is the arm of the study that they make,
+    empty in the main arm and of a run without a plan. `tables` are those that the plan asks for; of
+    a run without a plan, the curves alone.
 
     >>> from remanence import study
     >>> (entry,) = study.list_entries("examples/agents/mingru")

@@ -128,8 +128,10 @@ def _collect(entries: Sequence[RunEntry], table: str) -> list[Columns]:
 
 def _label(entry: RunEntry, columns: Columns) -> Columns:
     number = len(columns["seed"])
-    labels = {name: getattr(entry, name) for name in IDENTITY if name != "seed"}
-    return {name: np.full(number, label) for name, label in labels.items()} | dict(columns)
+    labels = {name: np.full(number, getattr(entry, name)) for name in IDENTITY if name != "seed"}
+    unknown = [name for name in ("preset", "network") if not getattr(entry, name)]
+    masked = {name: np.ma.masked_array(labels[name], mask=True) for name in unknown}
+    return labels | masked | dict(columns)
 
 
 def _summarize(path: str | Path, entries: Sequence[RunEntry]) -> "duckdb.DuckDBPyRelation":

@@ -45,16 +45,17 @@ def summarize(entries: Sequence[RunEntry], tables: Tables) -> "duckdb.DuckDBPyRe
     identity = ", ".join(IDENTITY)
     agents = " union ".join(f'select distinct {identity} from "{table}"' for table in known)
     joined = " ".join(
-        f'left join "{table}" using ({identity})' for table in known if table != "curves"
+        f'left join "{table}" on {_match(table)}' for table in known if table != "curves"
     )
     made = [
         f'if(count("{it.table}".seed) = count(*), {it.expression}, null) as "{name}"'
         for name, it in columns.items()
         if it.table in known
     ]
-    shown = ", ".join([*IDENTITY[:-1], "count(*) as agents", *made])
+    labels = [f"agents.{name}" for name in IDENTITY[:-1]]
+    shown = ", ".join([*labels, "count(*) as agents", *made])
     query = (
-        f"select {shown} from ({agents}) {joined} group by all "
+        f"select {shown} from ({agents}) as agents {joined} group by all "
         "order by preset desc, network desc, cell, variant"
     )
     return seal_tables(known, query)
@@ -99,6 +100,11 @@ def _describe_others(tables: Tables) -> tuple[Tables, dict[str, _Column]]:
     found["lasting"] = [_keep_lasting(part) for part in tables["maze_certificates"]]
     columns["certified_for_every_table"] = _count("lasting", "lasting")
     return found, columns
+
+
+def _match(table: str) -> str:
+    """That rows are about the same agent; where a name is unknown, it is so in both."""
+    return " and ".join(f'agents.{it} is not distinct from "{table}".{it}' for it in IDENTITY)
 
 
 def _count(table: str, condition: str) -> _Column:
