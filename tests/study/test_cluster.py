@@ -9,6 +9,7 @@ from remanence.errors import StoreError
 from remanence.store import write_json
 from remanence.study import (
     Job,
+    JobStatus,
     QueueError,
     SlurmOptions,
     Study,
@@ -20,7 +21,7 @@ from remanence.study import (
 from remanence.study import _cluster as cluster
 from remanence.study._cluster import ClusterExecutor, look_again_and_again
 from remanence.study._jobs import run_job
-from remanence.study._ledger import Ledger
+from remanence.study._ledger import Failures, Ledger
 from remanence.study._queue import Entry
 from remanence.study._slurm_queue import parse_queue
 from tests.study.virtual_queue import Chances, VirtualQueue, count_calls
@@ -111,10 +112,18 @@ def test_failures_are_counted_across_runners(tmp_path):
             runner.executor.look()
             looks += 1
             assert looks < 1000, "it is not tried again"
+        failures = Ledger(runner.directory.cluster_path).read_failures()[job.id]
+        assert failures == Failures(num_submissions - 1, progress=(0, 0, 0))
     assert Runner(tmp_path, queue=queue).run([job]) == ["failed"]
     assert queue.starts[job.id] == 3
     assert Runner(tmp_path, queue=queue).run([job]) == ["failed"]
     assert queue.starts[job.id] == 6, "what was given up and asked for again has three tries"
+
+
+def test_progress_counts_the_stages_that_began():
+    (job,) = list_jobs(1)
+    told = [JobStatus(stage=stage, iteration=3, agent=2) for stage in ("training", "evaluating")]
+    assert [cluster._measure_progress(job, it) for it in told] == [(3, 0, 2), (3, 1, 2)]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"number": 1}}'])

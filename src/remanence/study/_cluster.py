@@ -266,10 +266,10 @@ def _conclude(future: Future[str], state: str) -> None:
 
 
 def _measure_progress(job: Job, status: JobStatus) -> tuple[int, int, int]:
-    """How far a job came: iterations, stages, agents."""
+    """How far a job came: iterations, stages that it began, agents of the last of them."""
     doing = [stages[name].doing for name in job.stages]
-    stage = doing.index(status.stage) if status.stage in doing else -1
-    return status.iteration, stage, status.agent
+    num_stages = 1 + doing.index(status.stage) if status.stage in doing else 0
+    return status.iteration, num_stages, status.agent
 
 
 def find_jobs(ledger: Ledger, found: Mapping[str, Entry]) -> dict[str, str]:

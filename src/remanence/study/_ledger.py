@@ -20,11 +20,11 @@ from remanence.store import find_user, read_json, write_json
 class Failures:
     """How often a job failed without getting further than `progress`.
 
-    That is how far it came: iterations, stages, agents.
+    That is how far it came: iterations, stages that it began, agents of the last of them.
     """
 
     number: int = 0
-    progress: tuple[int, int, int] = (0, -1, 0)
+    progress: tuple[int, int, int] = (0, 0, 0)
 
     def add(self, progress: tuple[int, int, int]) -> "Failures":
         """And once more; where it got further, that is the first time there."""
