@@ -17,7 +17,7 @@ from remanence.cli._evaluate import parse_lengths
 from remanence.cli._evaluation_tables import choose_columns
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, read_origin
-from remanence.store import load_arrays, read_table, save_arrays
+from remanence.store import load_arrays, read_table, save_arrays, write_table
 from remanence.training import PPOConfig, RunDirectory
 from remanence.training._description import describe_run
 from remanence.training._learner import Learner
@@ -350,6 +350,17 @@ def test_certify_and_check_speak_of_every_sequence_of_mazes(tree_run, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "every row of mazes 0 of 1" in shown
     assert "every length" not in shown
+
+
+def test_one_maze_and_several_are_told_apart(tree_run, capsys, tmp_path):
+    copy = Path(shutil.copytree(tree_run, tmp_path / "tree"))
+    outcomes = {"seed": [1, 1], "num_mazes": [1, 2], "return": [1.5, 2.5]}
+    write_table(
+        copy / "outcomes.parquet", {name: np.array(column) for name, column in outcomes.items()}
+    )
+    main(["compare", str(copy)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "return, 1 maze 1.50 return, 2 mazes 2.50" in shown
 
 
 def test_certify_tells_radii_in_rows_of_mazes(tree_run, capsys):

@@ -20,6 +20,7 @@ from remanence.report import (
     read_records,
     write_report,
 )
+from remanence.report._any_study import summarize_any_study
 from remanence.store import read_json, write_json
 from tests.report.stores import CELLS, LENGTHS, PRESETS, SEEDS, begin_study, write_study
 
@@ -91,12 +92,44 @@ def test_a_study_of_no_experiment_gets_a_page_without_claims(study):
     assert 'id="certificates"' in text
     (summary,) = re.findall(r'<p class="summary">(.*)</p>', text)
     assert f"{NUM_AGENTS} agents were looked at: 12 bmru, 12 gru." in summary
-    assert "At the end of training their mean return is 4.00 (from 4.00 to 4.00)." in summary
+    assert "At the end of training their mean return is 4.00." in summary
     assert "20 are bistable and 4 are monostable" in summary
     assert "(length: 1,000), 20 of 24 solve the task." in summary
     # The BMRUs of both trainings, and four short-trained GRUs.
-    assert "16 of 24 are certified" in summary
+    assert "16 of 24 are certified to solve the task at every length." in summary
     assert text.index('class="summary"') < text.index("<img") < text.index('id="figures"')
+
+
+def make_tables(*solved, last=2.0):
+    """Agents of one model, of which these solve length 100 and are certified."""
+    number = len(solved)
+    agents = {"model": np.full(number, "bmru"), "stability": np.full(number, "bistable")}
+    outcomes = {"length": np.full(number, 100), "outcome": np.where(solved, "solved", "random")}
+    curves = {"iteration": [1, 2], "num_iterations": [2, 2], "return": [0.5, last]}
+    return {
+        "agents": agents,
+        "curves": {name: np.array(column) for name, column in curves.items()},
+        "outcomes": outcomes,
+        "growth": {"name": np.array(["length"]), "label": np.array(["length (cells)"])},
+        "certificates": {"solved": np.where(solved, "every length", "no length")},
+    }
+
+
+def test_of_one_agent_and_of_many_it_is_told_as_people_do():
+    assert " ".join(summarize_any_study(make_tables(True), {})) == (
+        "One agent was looked at: bmru. At the end of training its mean return is 2.00. Its memory "
+        "is bistable. At the furthest that was evaluated (length: 100), it solves the task. It is "
+        "certified to solve the task at every length."
+    )
+    *_, reach, certified = summarize_any_study(make_tables(False), {})
+    assert reach.endswith("it does not solve the task.")
+    assert certified == "It is not certified to solve the task at every length."
+    who, learned, kinds, reach, certified = summarize_any_study(make_tables(True, False), {})
+    assert who == "2 agents were looked at, all of them bmru."
+    assert learned == "At the end of training their mean return is 2.00."
+    assert kinds == "All 2 that were measured are bistable."
+    assert reach.endswith("1 of 2 solves the task.")
+    assert certified == "1 of 2 is certified to solve the task at every length."
 
 
 def test_a_study_that_has_just_begun_has_a_summary_too(tmp_path):

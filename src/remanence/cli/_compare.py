@@ -169,9 +169,12 @@ def _tabulate(rows: dict[str, dict[str, Any]], counted: Sequence[str]) -> Table:
 
 
 def _name_value(axis: str, value: int) -> str:
-    """`length 10`, or `10 mazes` of what is a number of something."""
-    things = axis.removeprefix("num_").replace("_", " ")
-    return f"{_shorten(value)} {things}" if axis != things else f"{things} {_shorten(value)}"
+    """`length 10`, or `10 mazes` and `1 maze` of what is a number of something."""
+    words = axis.replace("_", " ")
+    if not axis.startswith("num_"):
+        return f"{words} {_shorten(value)}"
+    things = words.removeprefix("num ")
+    return f"{_shorten(value)} {things if value != 1 else things.removesuffix('s')}"
 
 
 def _choose_values(rows: dict[str, dict[str, Any]], kind: str) -> list[tuple[str, int]]:

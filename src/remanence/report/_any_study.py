@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from remanence.figures import (
     Columns,
     StudyFigure,
@@ -15,7 +13,7 @@ from remanence.figures import (
     draw_learning,
     keep_rows,
 )
-from remanence.report._claims import Finding, say_number, say_plain_count
+from remanence.report._claims import Finding, count, say_number
 from remanence.report._common_tables import derive_common_tables
 from remanence.report._experiment import Experiment
 from remanence.report._records import Records
@@ -65,57 +63,72 @@ def summarize_any_study(tables: Tables, findings: Mapping[str, Finding]) -> Sequ
         if not count_rows(curves):
             return ["Nothing is known of any agent yet."]
         agents = keep_rows(curves, curves["iteration"] == curves["iteration"].max())
+    alone = count_rows(agents) == 1
     sentences = (
         _say_who(agents),
-        _say_learned(tables["curves"]),
-        _say_stability(tables["agents"]),
-        _say_reach(tables),
-        _say_certified(tables["certificates"]),
+        _say_learned(tables["curves"], alone),
+        _say_stability(tables["agents"], alone),
+        _say_reach(tables, alone),
+        _say_certified(tables["certificates"], alone),
     )
     return [sentence for sentence in sentences if sentence]
 
 
 def _say_who(agents: Columns) -> str:
-    counts = Counter(agents["model"].tolist())
+    counts, number = Counter(agents["model"].tolist()), count_rows(agents)
+    if number == 1:
+        return f"One agent was looked at: {next(iter(counts))}."
+    if len(counts) == 1:
+        return f"{number} agents were looked at, all of them {next(iter(counts))}."
     parts = [f"{number} {model}" for model, number in counts.items()]
-    number = count_rows(agents)
-    noun = "agent was" if number == 1 else "agents were"
-    return f"{number} {noun} looked at: {', '.join(parts)}."
+    return f"{number} agents were looked at: {', '.join(parts)}."
 
 
-def _say_learned(curves: Columns) -> str:
+def _say_learned(curves: Columns, alone: bool) -> str:
     if not count_rows(curves):
         return ""
     last = keep_rows(curves, curves["iteration"] > 0.9 * curves["num_iterations"])
-    returns = last["return"] if count_rows(last) else curves["return"]
-    spread = f"from {say_number(float(returns.min()))} to {say_number(float(returns.max()))}"
+    found = last["return"] if count_rows(last) else curves["return"]
+    mean, low, high = (say_number(float(it)) for it in (found.mean(), found.min(), found.max()))
+    spread = "" if low == high else f" (from {low} to {high})"
     when = "At the end of training" if count_rows(last) else "So far"
-    return f"{when} their mean return is {say_number(float(returns.mean()))} ({spread})."
+    return f"{when} {'its' if alone else 'their'} mean return is {mean}{spread}."
 
 
-def _say_stability(agents: Columns) -> str:
+def _say_stability(agents: Columns, alone: bool) -> str:
     counts = Counter(word for word in agents["stability"].tolist() if word)
+    if not counts:
+        return ""
+    if alone:
+        return f"Its memory is {next(iter(counts))}."
+    total = sum(counts.values())
+    if len(counts) == 1 and total > 1:
+        return f"All {total} that were measured are {next(iter(counts))}."
     parts = [f"{number} {'is' if number == 1 else 'are'} {kind}" for kind, number in counts.items()]
-    return f"Of those that were measured {' and '.join(parts)}." if parts else ""
+    return f"Of those that were measured, {' and '.join(parts)}."
 
 
-def _say_reach(tables: Tables) -> str:
+def _say_reach(tables: Tables, alone: bool) -> str:
     """Who still solves the task where most has grown, of what was evaluated."""
     outcomes, growth = tables["outcomes"], tables["growth"]
     if not count_rows(outcomes):
         return ""
     sizes = outcomes[growth["name"].item()]
     furthest = keep_rows(outcomes, sizes == sizes.max())
-    solved = say_plain_count(furthest, "outcome", "solved")
+    solved = count(furthest, "outcome", "solved")
     # Without its unit, which is in brackets.
     label = growth["label"].item().partition(" (")[0]
-    return (
-        f"At the furthest that was evaluated ({label}: {sizes.max():,}), {solved} solve the task."
-    )
+    told = f"{solved} of {count_rows(furthest)} {'solves' if solved == 1 else 'solve'}"
+    if alone:
+        told = "it solves" if solved else "it does not solve"
+    return f"At the furthest that was evaluated ({label}: {sizes.max():,}), {told} the task."
 
 
-def _say_certified(certificates: Columns) -> str:
+def _say_certified(certificates: Columns, alone: bool) -> str:
     if not count_rows(certificates):
         return ""
-    forever = int(np.count_nonzero(certificates["solved"] == "every length"))
-    return f"{forever} of {count_rows(certificates)} are certified to solve it however long it is."
+    forever = count(certificates, "solved", "every length")
+    told = f"{forever} of {count_rows(certificates)} {'is' if forever == 1 else 'are'}"
+    if alone:
+        told = "It is" if forever else "It is not"
+    return f"{told} certified to solve the task at every length."
