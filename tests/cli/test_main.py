@@ -1,5 +1,8 @@
 import json
 import runpy
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import equinox as eqx
@@ -36,6 +39,28 @@ def test_help_of_a_command_tells_all_of_it(name, capsys):
     shown = capsys.readouterr().out
     assert f"Example: remanence {name}" in shown
     assert "None" not in shown
+
+
+_LEAVE = """
+import os, sys
+from remanence.cli import main
+reading, writing = os.pipe()
+os.close(reading)
+os.dup2(writing, sys.stdout.fileno())
+main(%r)
+"""
+
+
+def test_who_reads_a_few_lines_of_help_may_leave(tmp_path, nursery):
+    process = nursery.start("-c", _LEAVE % ["train", "--help"], log=tmp_path / "log")
+    assert process.wait() == 128 + signal.SIGPIPE
+    assert process.stderr == ""
+
+
+def test_what_is_written_only_at_the_end_may_find_nobody():
+    command = [sys.executable, "-c", _LEAVE % ["--version"]]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def test_play_shows_every_step_in_80_columns(capsys, monkeypatch):

@@ -38,13 +38,9 @@ ALIASES = {"demo": ["play", "--agent", "all"]}
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
     words = sys.argv[1:] if arguments is None else arguments
-    if words == ["--version"]:
-        print(f"remanence {__version__}")
-        return
     words = [*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words
-    command = _parse(words)
     try:
-        command.execute(Console())
+        _run(words)
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)
@@ -54,6 +50,17 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         Console(stderr=True).print("Stopped.")
         sys.exit(130)
+
+
+def _run(words: list[str]) -> None:
+    try:
+        if words == ["--version"]:
+            print(f"remanence {__version__}")
+        else:
+            _parse(words).execute(Console())
+    finally:
+        # What is still to be written, such as a short --help, is written while errors are caught.
+        sys.stdout.flush()
 
 
 def find_command(name: str) -> "type[Command]":
