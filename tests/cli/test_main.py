@@ -11,6 +11,8 @@ import pytest
 
 from remanence import envs
 from remanence.cli import COMMANDS, find_command, main
+from remanence.report import find_experiment
+from remanence.study import list_profiles
 from tests.certificates.agents import make_agent
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,6 +41,15 @@ def test_help_of_a_command_tells_all_of_it(name, capsys):
     shown = capsys.readouterr().out
     assert f"Example: remanence {name}" in shown
     assert "None" not in shown
+
+
+@pytest.mark.parametrize("study", ["tmaze", "lookup-tree"])
+def test_help_of_reproduce_names_every_profile(study, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit, match="0"):
+        main(["reproduce", "--help"])
+    names = ", ".join(list_profiles(study, find_experiment(study).profiles))
+    assert f"{names} (of {study})" in " ".join(capsys.readouterr().out.split())
 
 
 _LEAVE = """

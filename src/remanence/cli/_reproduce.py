@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -34,6 +35,22 @@ from remanence.study import (
 )
 
 
+def _list_profiles() -> str:
+    """The profiles of our own studies, by study; importing these would bring matplotlib."""
+    files = (Path(__file__).parents[1] / "papers").glob("*/profiles/*.toml")
+    profiles: dict[str, list[str]] = {}
+    for file in sorted(files):
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        profiles.setdefault(found["name"], []).append(found["profile"])
+    return "; ".join(f"{', '.join(names)} (of {study})" for study, names in profiles.items())
+
+
+_PROFILE = (
+    "Its size, such as smoke (minutes), laptop (hours) or paper (days and more), or what is "
+    f"varied; or your own TOML file. There are {_list_profiles()}; --dry-run says what each is."
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Reproduce(SlurmChoices, Command):
     """Run a whole study: trainings, evaluations and certificates, all in one directory.
@@ -50,10 +67,7 @@ class Reproduce(SlurmChoices, Command):
 
     study: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")]
     """The study: tmaze, lookup-tree, or the name of your own (see --import)."""
-    profile: str = "smoke"
-    """Its size: smoke (minutes), laptop (hours), paper (days and more), or your own TOML file; or
-    what is varied: choices (what the paper leaves open, of tmaze), lasting and near (options by
-    which memories last, of lookup-tree)."""
+    profile: Annotated[str, tyro.conf.arg(help=_PROFILE)] = "smoke"
     out: Annotated[Path | None, OPTIONAL] = None
     """Where the study is kept; studies/NAME-PROFILE if not given."""
     workers: int = 1
