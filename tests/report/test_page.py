@@ -91,7 +91,8 @@ def test_report_holds_all_and_refers_to_nothing_outside(study, few_figures):
     assert sorted(it.name for it in (report.path.parent / "figures").iterdir()) == sorted(
         f"{name}.{suffix}" for name in few_figures for suffix in ("png", "svg")
     )
-    listed = (report.path.parent / "claims.md").read_text().splitlines()[2:]
+    titles, _, *listed = (report.path.parent / "claims.md").read_text().splitlines()
+    assert titles == "| claim | agrees if | ours | how sure | verdict |"
     assert listed[-2:] == ["", report.rules]
     listed = listed[:-2]
     assert len(listed) == len(CLAIMS)

@@ -128,7 +128,7 @@ def list_claims(
     claims: Mapping[str, Claim], findings: Mapping[str, Finding], rules: str = ""
 ) -> str:
     """Claims beside what we found, as a table in Markdown, and below by which rules."""
-    rows = [("the paper", "agrees if", "ours", "how sure", "verdict"), ("---",) * 5]
+    rows = [("claim", "agrees if", "ours", "how sure", "verdict"), ("---",) * 5]
     for name, finding in findings.items():
         claim = claims[name]
         said = f"{claim.sentence} ({claim.place})"
