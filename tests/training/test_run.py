@@ -18,7 +18,7 @@ from remanence import envs
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent, make_architecture
 from remanence.store import load_arrays, read_table, write_json, write_table
-from remanence.training import PPOConfig, RunDirectory, change_config, train
+from remanence.training import PPOConfig, RunDirectory, change_config, check_seeds, train
 from tests.forks import ROOT, Fork, Nursery
 
 CONFIG = PPOConfig(num_envs=4, num_steps=16, num_iterations=6, policy_epochs=2, value_epochs=2)
@@ -331,10 +331,20 @@ def test_impossible_options_are_refused(options, message):
         begin(None, **options)
 
 
-@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31], range(10**12)])
+@pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**31], range(10**12), [True, 2]])
 def test_impossible_seeds_are_refused(seeds):
     with pytest.raises(InvalidOptionError, match="seeds"):
         train(envs.make("tmaze"), NETWORK, CONFIG, seeds)
+
+
+@pytest.mark.parametrize("seeds", [3, [1.0], ["1"], [None], "12", [np.True_]])
+def test_seeds_of_another_kind_are_refused(seeds):
+    with pytest.raises(InvalidOptionError, match="seeds"):
+        check_seeds(seeds)
+
+
+def test_seeds_of_numpy_are_whole_numbers():
+    assert list(map(type, check_seeds(np.array([3, 1])))) == [int, int]
 
 
 @pytest.mark.usefixtures("small_machine")

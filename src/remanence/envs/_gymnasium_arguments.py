@@ -66,10 +66,7 @@ def read_actions(received: Any, shape: tuple[int, ...], num_actions: int) -> np.
 
 def read_seed(seed: Any) -> int:
     """One seed."""
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed <= MAX_SEED:
-        raise InvalidOptionError("seed", seed, "use an integer from 0 to 2**64 - 1")
-    return int(seed)
+    return check_whole("seed", seed, 0, MAX_SEED)
 
 
 def read_seeds(seed: Any, num_envs: int) -> list[int | None]:

@@ -1,13 +1,13 @@
 """What no machine can train, refused before anything is made of it."""
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 
+from remanence._numbers import check_whole
 from remanence.cells import registry as cell_registry
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError
@@ -37,14 +37,13 @@ def check_seeds(seeds: Any) -> list[int]:
     if isinstance(seeds, Sequence) and len(seeds) > MOST_SEEDS:
         raise InvalidOptionError("seeds", _shorten(seeds), f"at most {MOST_SEEDS:,} are possible")
     try:
-        seeds = [operator.index(seed) for seed in seeds]
+        given = iter(seeds)
     except TypeError as error:
         raise InvalidOptionError("seeds", seeds, "give whole numbers, such as [1, 2, 3]") from error
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise InvalidOptionError("seeds", seeds, "give at least one seed, and each one once")
-    if min(seeds) < 0 or max(seeds) > LARGEST_SEED:
-        raise InvalidOptionError("seeds", seeds, f"use whole numbers from 0 to {LARGEST_SEED:,}")
-    return seeds
+    checked = [check_whole("seeds", seed, 0, LARGEST_SEED) for seed in given]
+    if not checked or len(set(checked)) < len(checked):
+        raise InvalidOptionError("seeds", checked, "give at least one seed, and each one once")
+    return checked
 
 
 def check_training(
