@@ -1,6 +1,7 @@
 """Evaluation of environments that are no maze, and of some that say less of themselves."""
 
 import dataclasses
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import pytest
 
 from remanence import envs, networks
 from remanence._keys import derive_key
+from remanence.certificates import Odds, SampledEvaluator
 from remanence.envs import AbstractEnvironment
 from remanence.errors import InvalidOptionError, MissingMethodError
 from remanence.evaluation import evaluate, measure_stability
@@ -54,6 +56,28 @@ def test_an_environment_of_ones_own_is_evaluated(wrapped):
         state = environment.start_with(jnp.int32(cue), jax.random.key(0), params)
         found = tuple(episodes[name][row].item() for name in ("return", "num_steps", "end"))
         assert found == play(agents[agent.item()], environment, params, state)
+
+
+class CopyEvaluator(SampledEvaluator):
+    """Says of a delayed copy that three in four episodes are right, and follows no others."""
+
+    returns: ClassVar = {"right": 1.0, "wrong": -7.0, "timeout": 0.0}
+
+    def run(self, agent, lengths):
+        for length in lengths:
+            yield Odds(length, 0, right=0.75, wrong=0.0, timeout=0.0, left_out=0.25, right_steps=2)
+
+
+def test_where_odds_are_computed_their_returns_come_with_them(monkeypatch):
+    evaluator = CopyEvaluator(COPY, limit_factor=1)
+    evaluation = "remanence.evaluation._evaluate"
+    monkeypatch.setattr(f"{evaluation}.make_sampled_evaluator", lambda env: evaluator)
+    monkeypatch.setattr(f"{evaluation}.MOST_LEFT_OUT", 1.0)
+    found = evaluate(make_agent(COPY), (COPY, COPY.default_params), [2], sampled=True)
+    assert found.episodes["return"].tolist() == [1.0]
+    # What is left out is a third of what is known, and may have earned -7 instead of 1.
+    low, high = (found.summarize()[name].item() for name in ("low", "high"))
+    assert (low, high) == pytest.approx((1 - 8 / 3, 1 + 8 / 3))
 
 
 def test_its_memory_has_a_stability():

@@ -136,6 +136,23 @@ def test_a_share_of_nothing_is_unknown(episodes, known):
     np.testing.assert_equal(row["num_decisions"], 0.0 if known == "none taken" else np.nan)
 
 
+@pytest.fixture
+def ends():
+    """Ends of one cue, of which a tenth of all chances is not known."""
+    found = make_episodes("seed", ["right", "wrong"])
+    return {**found, "cue": np.zeros(2, int), "probability": np.array([0.75, 0.15])}
+
+
+@pytest.mark.parametrize(
+    ("returns", "spread"), [({"right": 1.0, "wrong": -3.0, "timeout": 0.0}, 4.0), (None, 1.0)]
+)
+def test_what_is_left_out_may_have_earned_any_return(ends, returns, spread):
+    summary = summarize_episodes(ends, "delay", exact=True, returns=returns)
+    low, mean, high = (summary[name].item() for name in ("low", "return", "high"))
+    assert mean == pytest.approx(0.75 / 0.9)
+    assert (low, high) == pytest.approx((mean - spread / 9, mean + spread / 9))
+
+
 def test_a_missing_column_is_named():
     episodes = make_episodes("seed", ["right"])
     with pytest.raises(InvalidOptionError, match="seed, length, return"):

@@ -7,13 +7,19 @@ import numpy as np
 
 from remanence.certificates._arrivals import Undecided
 from remanence.certificates._itinerary import NEVER, Ending, Itinerary
-from remanence.certificates._walker import GOALS, TAPE_ROWS, AbstractWalker, Spot, Walker
-from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM, AbstractEnvironment, TMaze
+from remanence.certificates._walker import (
+    GOALS,
+    RETURNS,
+    TAPE_ROWS,
+    AbstractWalker,
+    Spot,
+    Walker,
+)
+from remanence.envs import AbstractEnvironment, TMaze
 from remanence.errors import InvalidOptionError
 from remanence.networks import Agent
 
 UNLIMITED_BUDGET = 10_000_000
-_RETURNS = {"right": REWARD_RIGHT_ARM, "wrong": REWARD_WRONG_ARM, "timeout": 0.0}
 
 
 class ExactEpisode(NamedTuple):
@@ -90,7 +96,7 @@ class ExactEvaluator:
                 )
                 end = "timeout" if arm == 0 else "right" if arm == goal else "wrong"
                 yield ExactEpisode(
-                    length, cue, _RETURNS[end], num_steps if arm else limit or None, end
+                    length, cue, RETURNS[end], num_steps if arm else limit or None, end
                 )
 
 

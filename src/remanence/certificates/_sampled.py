@@ -4,15 +4,15 @@ The chances are of the compiled program's logits, and summed up in double precis
 improbable to follow is left out, and how much that is, is told.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from remanence.certificates._chances import SampledAgent, SampledOrbit
 from remanence.certificates._passage import Walks
 from remanence.certificates._sampled_junction import Lingering
-from remanence.certificates._walker import DOWN, GOALS, UP
+from remanence.certificates._walker import DOWN, GOALS, RETURNS, UP
 from remanence.envs import AbstractEnvironment, TMaze
 from remanence.networks import Agent
 
@@ -68,6 +68,8 @@ def make_sampled_evaluator(env: tuple[AbstractEnvironment, Any]) -> "SampledEval
 class SampledEvaluator:
     """The chances of both arms, and of none in time, at any length of a T-maze with a time limit.
 
+    `returns` are what an episode earns by its end.
+
     >>> from remanence import certificates, envs, networks
     >>> agent = networks.Agent.load("examples/agents/mingru/agents/seed-1.safetensors")
     >>> evaluator = certificates.SampledEvaluator(envs.TMaze(), limit_factor=10)
@@ -75,6 +77,8 @@ class SampledEvaluator:
     >>> [round(it.right, 3) for it in odds], max(it.left_out for it in odds) < 1e-9
     ([0.922, 0.431], True)
     """
+
+    returns: ClassVar[Mapping[str, float]] = RETURNS
 
     def __init__(self, environment: AbstractEnvironment, limit_factor: int):
         self._environment = environment

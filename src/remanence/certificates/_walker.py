@@ -17,6 +17,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from remanence.envs import (
     ACTION_NAMES,
+    REWARD_RIGHT_ARM,
+    REWARD_WRONG_ARM,
     AbstractEnvironment,
     PreviousAction,
     TMaze,
@@ -30,6 +32,7 @@ TAPE_ROWS = 1024
 RIGHT, UP, LEFT, DOWN = range(len(ACTION_NAMES))
 ARMS = {UP: -1, DOWN: 1}
 GOALS = (-1, 1)
+RETURNS = {"right": REWARD_RIGHT_ARM, "wrong": REWARD_WRONG_ARM, "timeout": 0.0}
 ENDLESS = 2**30  # a length that nothing walks to the end of
 
 Memories = np.ndarray  # rows of unsigned words: the bits of the state, then the last action

@@ -17,7 +17,7 @@ from remanence.certificates import (
     make_exact_evaluator,
     make_sampled_evaluator,
 )
-from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM, AbstractEnvironment, Growth
+from remanence.envs import AbstractEnvironment, Growth
 from remanence.errors import InvalidOptionError, MissingMethodError
 from remanence.evaluation._decisions import tabulate_decisions
 from remanence.evaluation._episodes import Episodes, run_episodes
@@ -76,13 +76,14 @@ def evaluate(
         check_fits(agent, environment)
     lengths = _check_lengths(growth.usual if lengths is None else lengths)
     key = derive_key(jax.random.key(seed), "evaluation")
-    exact = _run_exactly(named, env, lengths, sampled, plain, key, on_progress)
-    if exact is not None:
+    evaluator = _make_evaluator(env, sampled, plain)
+    if evaluator is not None:
         if num_episodes is not None:
             remedy = "probabilities are computed here; leave it out, or sample and step plainly"
             raise InvalidOptionError("num_episodes", num_episodes, remedy)
-        episodes = _name(list(exact), growth, environment, _END if sampled else _EPISODE)
-        return Evaluation(episodes, growth.name, exact=True)
+        if isinstance(evaluator, ExactEvaluator):
+            return _evaluate_greedy(evaluator, named, env, lengths, on_progress)
+        return _evaluate_odds(evaluator, named, env, lengths, key, on_progress)
     if plain and not (sampled and make_sampled_evaluator(env)):
         remedy = "leave it out: this evaluation steps through everything anyway"
         raise InvalidOptionError("plain", plain, remedy)
@@ -123,27 +124,41 @@ def _check_lengths(lengths: Sequence[int]) -> list[int]:
     return sorted({check_whole("lengths", length, 1, LONGEST) for length in lengths})
 
 
-def _run_exactly(
+def _make_evaluator(
+    env: Environment, sampled: bool, plain: bool
+) -> ExactEvaluator | SampledEvaluator | None:
+    """What finds all ends that there are; None where there is no way to them."""
+    if not sampled:
+        return make_exact_evaluator(env, plain=plain)
+    return None if plain else make_sampled_evaluator(env)
+
+
+def _evaluate_greedy(
+    evaluator: ExactEvaluator,
     agents: Mapping[Any, Agent],
     env: Environment,
     lengths: Sequence[int],
-    sampled: bool,
-    plain: bool,
+    on_progress: OnProgress,
+) -> Evaluation:
+    environment, growth = env[0], _find_growth(env[0])
+    rows = _run_each(agents, partial(_list_greedy, evaluator, lengths), on_progress)
+    episodes = _name(list(rows), growth, environment, _EPISODE)
+    return Evaluation(episodes, growth.name, exact=True)
+
+
+def _evaluate_odds(
+    evaluator: SampledEvaluator,
+    agents: Mapping[Any, Agent],
+    env: Environment,
+    lengths: Sequence[int],
     key: Key,
     on_progress: OnProgress,
-) -> Iterator[Row] | None:
-    """Rows of all ends that there are, one by one; None where there is no way to them."""
-    if not sampled:
-        exact = make_exact_evaluator(env, plain=plain)
-        if exact is None:
-            return None
-        return _run_each(agents, partial(_list_greedy, exact, lengths), on_progress)
-    evaluator = None if plain else make_sampled_evaluator(env)
-    if evaluator is None:
-        return None
-    environment, params = env
-    _check_ends(environment, environment.grow(params, lengths[0]), sampled)
-    return _run_each(agents, partial(_list_odds, evaluator, env, lengths, key), on_progress)
+) -> Evaluation:
+    (environment, params), growth = env, _find_growth(env[0])
+    _check_ends(environment, environment.grow(params, lengths[0]), sampled=True)
+    run = partial(_list_odds, evaluator, env, lengths, key)
+    episodes = _name(list(_run_each(agents, run, on_progress)), growth, environment, _END)
+    return Evaluation(episodes, growth.name, exact=True, returns=evaluator.returns)
 
 
 def _run_each(
@@ -168,7 +183,7 @@ def _list_odds(
         limit = environment.time_limit(grown)
         if odds.left_out > MOST_LEFT_OUT and limit is not None and limit <= MOST_STEPS_DRAWN:
             odds = _draw_odds(agent, (environment, grown), odds.length, odds.cue, key)
-        yield from _list_ends(odds, limit)
+        yield from _list_ends(odds, evaluator.returns, limit)
 
 
 def _draw_odds(agent: Agent, env: Environment, length: int, cue: int, key: Key) -> Odds:
@@ -195,17 +210,17 @@ def _draw_odds(agent: Agent, env: Environment, length: int, cue: int, key: Key) 
     return Odds(length, cue, **chances, left_out=margin, right_steps=steps[0], wrong_steps=steps[1])
 
 
-def _list_ends(odds: Odds, limit: int | None) -> Iterator[Row]:
+def _list_ends(odds: Odds, returns: Mapping[str, float], limit: int | None) -> Iterator[Row]:
     """A row for each end that an episode may have."""
     ends = {
-        "right": (REWARD_RIGHT_ARM, odds.right_steps, odds.right),
-        "wrong": (REWARD_WRONG_ARM, odds.wrong_steps, odds.wrong),
-        "timeout": (0.0, limit, odds.timeout),
+        "right": (odds.right_steps, odds.right),
+        "wrong": (odds.wrong_steps, odds.wrong),
+        "timeout": (limit, odds.timeout),
     }
-    for end, (reward, num_steps, probability) in ends.items():
+    for end, (num_steps, probability) in ends.items():
         if probability > 0:
-            decisions = _DECISIONS[end]
-            yield odds.length, odds.cue, reward, num_steps, end, *decisions, probability
+            told = (returns[end], num_steps, end, *_DECISIONS[end])
+            yield odds.length, odds.cue, *told, probability
 
 
 def _run_samples(

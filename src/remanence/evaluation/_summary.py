@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from remanence.envs import REWARD_RIGHT_ARM, REWARD_WRONG_ARM
 from remanence.errors import InvalidOptionError
 
 CONFIDENCE = 0.95
@@ -34,6 +33,9 @@ class Evaluation:
     `probability` and the mean `num_steps` of the episodes that end so. Without a time limit a
     "timeout" is an episode that never ends, and its `num_steps` is masked.
 
+    `returns` are what an episode earns by its end, where probabilities are of all ends that there
+    may be: what they leave out may have earned any of these.
+
     `decisions` counts right decisions against how many were taken before, with a row for each
     agent, value of what grows, cue and bin: the decisions from the `first` to the `last` of their
     episode (`space_bins`). Exact episodes have one decision at most, and none of this.
@@ -51,6 +53,7 @@ class Evaluation:
     axis: str
     exact: bool
     decisions: Columns | None = None
+    returns: Mapping[str, float] | None = None
 
     @property
     def unit(self) -> str:
@@ -75,10 +78,16 @@ class Evaluation:
 
     def summarize(self) -> Columns:
         """A row for each agent and length, as `summarize_episodes` has it."""
-        return summarize_episodes(self.episodes, self.axis, exact=self.exact)
+        return summarize_episodes(self.episodes, self.axis, exact=self.exact, returns=self.returns)
 
 
-def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: bool) -> Columns:
+def summarize_episodes(
+    episodes: Mapping[str, ArrayLike],
+    axis: str,
+    *,
+    exact: bool,
+    returns: Mapping[str, float] | None = None,
+) -> Columns:
     """A row for each agent and value of `axis`: return and decisions, timeouts, steps, outcome.
 
     `episodes` are columns of equal length: "agent" or "seed", `axis` (what grows), "return",
@@ -93,7 +102,8 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     intervals, at 95%. Their unit is the cue, whose episodes are averaged first, for they are near
     copies of each other; where there are no cues, or one, it is the episode. Where the episodes are
     all there are (`exact`), an interval is the number itself, or what it may be if probabilities
-    leave something out of 1.
+    leave something out of 1: that earns any of `returns`, which an episode has by its end, or of
+    those in the table if they are not given.
 
     >>> from remanence import evaluation
     >>> episodes = {"seed": [1, 1], "delay": [5, 5], "return": [1.0, 0.0]}
@@ -116,8 +126,10 @@ def summarize_episodes(episodes: Mapping[str, ArrayLike], axis: str, *, exact: b
     pairs = zip(columns[who].tolist(), columns[axis].tolist(), strict=True)
     for row, group in enumerate(pairs):
         groups.setdefault(group, []).append(row)
+    earned = columns["return"] if returns is None else np.array(list(returns.values()))
+    spread = float(np.ptp(earned)) if len(earned) else 0.0
     rows = [
-        (*group, *_summarize({name: it[members] for name, it in columns.items()}, exact))
+        (*group, *_summarize({name: it[members] for name, it in columns.items()}, exact, spread))
         for group, members in groups.items()
     ]
     names = (who, axis, *MEASURES)
@@ -129,13 +141,18 @@ def has_cues(episodes: Mapping[str, ArrayLike]) -> bool:
     return "cue" in episodes and len(np.unique(np.asarray(episodes["cue"]))) > 1
 
 
-def _summarize(episodes: Mapping[str, np.ma.MaskedArray], exact: bool) -> tuple[Any, ...]:
-    """The measures of one agent at one value, in their order."""
+def _summarize(
+    episodes: Mapping[str, np.ma.MaskedArray], exact: bool, spread: float
+) -> tuple[Any, ...]:
+    """The measures of one agent at one value, in their order.
+
+    Returns of episodes differ by `spread` at most.
+    """
     returns, num_steps, ends = (episodes[name] for name in ("return", "num_steps", "end"))
     weights = episodes.get("probability", np.ma.ones(len(returns)))
     right = episodes.get("num_right", np.ma.masked_all(len(returns)))
     taken = episodes.get("num_decisions", np.ma.masked_all(len(returns)))
-    units, spread = _list_units(episodes), REWARD_RIGHT_ARM - REWARD_WRONG_ARM
+    units = _list_units(episodes)
     left_out = _find_left_out(episodes) if exact else None
     shares = {end: float(weights[ends == end].sum() / weights.sum()) for end in _ENDS}
     rare = RARE if "probability" in episodes else 0.0
