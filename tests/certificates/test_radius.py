@@ -13,7 +13,7 @@ from remanence.certificates._attack import _attempt, attack
 from remanence.certificates._disturbed import DisturbedPolicy
 from remanence.certificates._enclosures import Region, enclose
 from remanence.certificates._interval_policy import RIGHT, Policy
-from remanence.certificates._lasso import find_course, find_lasso
+from remanence.certificates._lasso import find_lasso, plan_rounds
 from remanence.networks import Agent
 from remanence.store import name_leaves
 from tests.certificates.agents import CELLS, make_agent, solve_by_hand
@@ -84,7 +84,7 @@ def test_no_disturbance_within_a_certified_radius_is_found_to_break_it(gru):
     network, radius = describe(gru), 0.004
     policy = DisturbedPolicy(*network, radius)
     for cue in (-1, 1):
-        lasso = find_lasso(policy, find_course(Policy(*network), cue))
+        lasso = find_lasso(policy, plan_rounds(Policy(*network), cue))
         assert lasso is not None
         numbers, portable = np.random.default_rng(2 + cue), gru.make_portable()
         inside = lasso.region

@@ -8,7 +8,7 @@ from remanence import checker, envs
 from remanence.certificates import find_radius, hash_policy, identify_environment
 from remanence.certificates._disturbed import DisturbedPolicy
 from remanence.certificates._interval_policy import Policy
-from remanence.certificates._lasso import find_course, find_lasso
+from remanence.certificates._lasso import find_lasso, plan_rounds
 from remanence.certificates._radius import CLAIMED, Radius
 from remanence.networks import Agent
 from tests.certificates.agents import solve_by_hand
@@ -47,7 +47,7 @@ def prove(agent, size, env):
     network = describe(agent)
     policy = Policy(*network)
     disturbed = DisturbedPolicy(*network, size)
-    found = [find_lasso(disturbed, find_course(policy, cue)) for cue in (-1, 1)]
+    found = [find_lasso(disturbed, plan_rounds(policy, cue)) for cue in (-1, 1)]
     lassos = [lasso for lasso in found if lasso is not None]
     assert len(lassos) == len(found)
     return Radius(*identity, CLAIMED * size, lassos, None)

@@ -174,6 +174,7 @@ def test_demo_plays_every_cell_in_both_environments(capsys):
         (["play", "--agent", GRU, "--agent-seed", "9"], "this run has the seeds 1"),
         (["play", "--agent", GRU, "--set", "time_limit_factor=3"], "only length can be set"),
         (["play", "lookup-tree-maze", "--agent", GRU], "the environment it was trained on"),
+        (["networks", "--network", "deep"], "deep-mingru"),
         (["networks", "--architecture", "deep"], "deep-mingru"),
     ],
 )

@@ -54,6 +54,16 @@ def whole_run(tmp_path_factory) -> Path:
     return out
 
 
+def test_arrays_of_checkpoints_keep_their_names(whole_run):
+    """Runs of earlier versions are resumed by them."""
+    arrays, _ = load_arrays(whole_run / "checkpoint.safetensors")
+    carried = {name.split(".")[1] for name in arrays if name.startswith("state.")}
+    assert carried == {
+        *("seed", "iteration", "policy", "value", "policy_optimizer", "value_optimizer"),
+        *("stage", "value_state"),
+    }
+
+
 def test_what_was_found_out_about_other_weights_does_not_stay(whole_run, tmp_path):
     run = RunDirectory(shutil.copytree(whole_run, tmp_path / "run"))
     agents = run.load_agents()

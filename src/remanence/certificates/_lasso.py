@@ -40,7 +40,7 @@ class Lasso:
 
 
 @dataclasses.dataclass(frozen=True)
-class Course:
+class RoundPlan:
     """Of a cue's orbit without disturbance: when to try a round, and in which bases."""
 
     cue: int
@@ -49,7 +49,7 @@ class Course:
     bases: Sequence[np.ndarray]
 
 
-def find_course(policy: Policy, cue: int, max_steps: int = 4000) -> Course:
+def plan_rounds(policy: Policy, cue: int, max_steps: int = 4000) -> RoundPlan:
     """Follow a cue's orbit in floats to the cycle that it ends in."""
     orbit = run_floats(policy, cue, max_steps)
     points = find_cycle(policy, orbit)
@@ -62,30 +62,30 @@ def find_course(policy: Policy, cue: int, max_steps: int = 4000) -> Course:
         slopes = [differentiate(policy, point) for point in points]
         found = [proposed[0] for proposed in propose_bases(policy, slopes)]
         bases = [basis for basis in found if basis is not None] + bases
-    return Course(cue, sorted({*near, near[-1] + 2}), len(points), bases[:MOST_BASES])
+    return RoundPlan(cue, sorted({*near, near[-1] + 2}), len(points), bases[:MOST_BASES])
 
 
-def find_lasso(policy: DisturbedPolicy, course: Course) -> Lasso | None:
+def find_lasso(policy: DisturbedPolicy, plan: RoundPlan) -> Lasso | None:
     """A lasso for a cue whose observations are disturbed as the policy says, if one is found."""
-    follower = Follower(policy, course.cue)
+    follower = Follower(policy, plan.cue)
     try:
         region = follower.begin()
-        for time in range(course.times[-1] + 1):
-            found = _close(follower, region, course) if time in course.times else None
+        for time in range(plan.times[-1] + 1):
+            found = _close(follower, region, plan) if time in plan.times else None
             if found is not None:
-                return Lasso(course.cue, time, *found)
+                return Lasso(plan.cue, time, *found)
             region = follower.advance(region)
     except UndecidedError:
         pass
     return None
 
 
-def _close(follower: "Follower", region: Region, course: Course) -> tuple[int, Region] | None:
+def _close(follower: "Follower", region: Region, plan: RoundPlan) -> tuple[int, Region] | None:
     """A set around another one, and after how many steps all that begins in it is in it again."""
-    for basis, swelling in itertools.product(course.bases, SWELLINGS):
+    for basis, swelling in itertools.product(plan.bases, SWELLINGS):
         try:
             frame = follower.policy.frame(region, basis, swelling)
-            return _go_round(follower, frame, course.period), frame
+            return _go_round(follower, frame, plan.period), frame
         except (UndecidedError, np.linalg.LinAlgError):
             continue
     return None

@@ -21,7 +21,7 @@ from remanence.certificates._identity import (
 )
 from remanence.certificates._interval_policy import Policy
 from remanence.certificates._intervals import UndecidedError
-from remanence.certificates._lasso import Course, Lasso, find_course, find_lasso
+from remanence.certificates._lasso import Lasso, RoundPlan, find_lasso, plan_rounds
 from remanence.certificates._walker import GOALS, check_walkable
 from remanence.envs import AbstractEnvironment
 from remanence.networks import Agent
@@ -101,23 +101,23 @@ class _Prover:
         """By halving, in logarithms."""
         try:
             policy = Policy(*self._network)
-            courses = [find_course(policy, cue) for cue in GOALS]
+            plans = [plan_rounds(policy, cue) for cue in GOALS]
         except (UndecidedError, np.linalg.LinAlgError):
             return 0.0, ()
         low, high, found = SMALLEST, largest, ()
         for number in range(1 + NUM_HALVINGS if low < high else 0):
             middle = low if number == 0 else float(np.sqrt(low * high))
-            lassos = self._try(courses, middle)
+            lassos = self._try(plans, middle)
             if number == 0 and not lassos:
                 break
             low, high, found = (middle, high, lassos) if lassos else (low, middle, found)
         return (CLAIMED * low if found else 0.0), found
 
-    def _try(self, courses: Sequence[Course], radius: float) -> Sequence[Lasso]:
+    def _try(self, plans: Sequence[RoundPlan], radius: float) -> Sequence[Lasso]:
         policy = DisturbedPolicy(*self._network, radius)
         lassos = []
-        for course in courses:
-            lasso = find_lasso(policy, course)
+        for plan in plans:
+            lasso = find_lasso(policy, plan)
             if lasso is None:
                 return ()
             lassos.append(lasso)

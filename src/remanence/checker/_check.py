@@ -32,7 +32,7 @@ from ._statements import (
     NOT_REPRODUCED,
     REFUTED,
     VERIFIED,
-    Report,
+    Judgement,
     Statement,
     describe_claims,
     judge,
@@ -46,7 +46,7 @@ Rerun = Callable[[Mapping[str, Any], int | None], Mapping[str, Any]]
 
 def check(
     certificate_path: str | Path, agent_path: str | Path, rerun: Rerun | None = None
-) -> Report:
+) -> Judgement:
     """Check every statement; raises `CertificateError` for what cannot be read."""
     content = read_bytes(certificate_path, LARGEST_FILE)
     certificate = _read(parse_json(content, str(certificate_path)))
@@ -55,7 +55,7 @@ def check(
     with np.errstate(all="ignore"):
         statements = tuple(_check(certificate, arrays, architecture, rerun))
     compiled = certificate.get("compiled")
-    return Report(
+    return Judgement(
         format=certificate["format"],
         environment=certificate["environment"],
         architecture=certificate["agent"]["architecture"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from ._check import Rerun, check
 from ._fields import CertificateError
 from ._maze_check import WAYS
-from ._statements import NOT_CHECKED, REFUTED, Report, Statement, to_json
+from ._statements import NOT_CHECKED, REFUTED, Judgement, Statement, to_json
 
 CANNOT_READ = 2
 WIDTH = 80
@@ -74,13 +74,13 @@ class Outcome:
 def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
     """Check a certificate without saying anything yet."""
     try:
-        report = check(certificate, agent, rerun)
+        judgement = check(certificate, agent, rerun)
     except CertificateError as error:
         return _complain(str(error), as_json)
     except (MemoryError, OverflowError, RecursionError) as error:
         return _complain(f"it is more than can be looked at here ({error!r})", as_json)
-    said = json.dumps(to_json(report)) if as_json else describe(report, rerun is not None)
-    return Outcome(report.exit_code, said)
+    said = json.dumps(to_json(judgement)) if as_json else describe(judgement, rerun is not None)
+    return Outcome(judgement.exit_code, said)
 
 
 def _complain(problem: str, as_json: bool) -> Outcome:
@@ -88,17 +88,17 @@ def _complain(problem: str, as_json: bool) -> Outcome:
     return Outcome(CANNOT_READ, said, f"cannot be checked: {problem}")
 
 
-def describe(report: Report, rerun: bool = False) -> str:
+def describe(judgement: Judgement, rerun: bool = False) -> str:
     """A report on one screen of 80 columns."""
-    lines = _introduce(report)
-    for part, statements in itertools.groupby(report.statements, lambda found: found.part):
-        lines += ["", *textwrap.wrap(PARTS[part] + _name_program(report, part), WIDTH)]
+    lines = _introduce(judgement)
+    for part, statements in itertools.groupby(judgement.statements, lambda found: found.part):
+        lines += ["", *textwrap.wrap(PARTS[part] + _name_program(judgement, part), WIDTH)]
         lines += _list_statements(list(statements), rerun)
-    return "\n".join([*lines, "", VERDICTS[report.verdict]])
+    return "\n".join([*lines, "", VERDICTS[judgement.verdict]])
 
 
-def _introduce(report: Report) -> list[str]:
-    about, form = report.environment, f"A {report.kind} of format {report.format}"
+def _introduce(judgement: Judgement) -> list[str]:
+    about, form = judgement.environment, f"A {judgement.kind} of format {judgement.format}"
     if about["name"] != "tmaze":
         lengths = ", ".join(map(str, about["lengths"]))
         plural = "s" if len(about["lengths"]) > 1 else ""
@@ -107,15 +107,15 @@ def _introduce(report: Report) -> list[str]:
         return textwrap.wrap(f"{form}, for {mazes}, {tables}", WIDTH)
     factor = about["time_limit_factor"]
     limit = "no time limit" if factor is None else f"a time limit of {factor} steps per cell"
-    is_old = report.format == 1 and report.kind == "certificate"
+    is_old = judgement.format == 1 and judgement.kind == "certificate"
     old = "(an old format, which does not name the program that it speaks of)"
     return [f"{form}, for the T-maze with {limit}", *([old] if is_old else [])]
 
 
-def _name_program(report: Report, part: str) -> str:
-    if part != "compiled" or report.program is None:
+def _name_program(judgement: Judgement, part: str) -> str:
+    if part != "compiled" or judgement.program is None:
         return ""
-    name = report.program
+    name = judgement.program
     return f": jaxlib {name['jaxlib']}, {name['backend']}, {name['processor']}"[: WIDTH - 22]
 
 

@@ -29,7 +29,7 @@ class Statement:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Judgement:
     """All statements of a certificate, and what is worth knowing of it."""
 
     format: int
@@ -56,14 +56,14 @@ def judge(part: str, name: str, says: str, holds: bool, note: str | None = None)
     return Statement(part, name, says, VERIFIED if holds else REFUTED, note)
 
 
-def to_json(report: Report) -> dict[str, Any]:
-    """A report as data."""
+def to_json(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as data."""
     return {
-        "verdict": report.verdict,
-        "format": report.format,
-        "environment": dict(report.environment),
-        "program": report.program,
-        "statements": [dataclasses.asdict(statement) for statement in report.statements],
+        "verdict": judgement.verdict,
+        "format": judgement.format,
+        "environment": dict(judgement.environment),
+        "program": judgement.program,
+        "statements": [dataclasses.asdict(statement) for statement in judgement.statements],
     }
 
 

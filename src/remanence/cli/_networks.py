@@ -6,6 +6,7 @@ from typing import Annotated
 
 import equinox as eqx
 import jax
+import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -27,13 +28,14 @@ ENVIRONMENT_OF: dict[str, str] = dict.fromkeys(("wide", "lookup-tree"), "lookup-
 class Networks(Command):
     """Describe a policy network and count its parameters, array by array.
 
-    Example: remanence networks --architecture wide --cell hybrid
+    Example: remanence networks --network wide --cell hybrid
     """
 
-    architecture: str = "small"
+    # An earlier version called it --architecture.
+    network: Annotated[str, tyro.conf.arg(aliases=["--architecture"])] = "small"
     """small, wide or deep-mingru, which are the paper's, or the name of your own (--import)."""
     cell: Annotated[str | None, OPTIONAL] = None
-    """The recurrent cell; the architecture's own if not given."""
+    """The recurrent cell; the network's own if not given."""
     environment: Annotated[str | None, OPTIONAL] = None
     """The environment whose observations and actions it is for; if not given, the paper's."""
     json: bool = False
@@ -41,9 +43,9 @@ class Networks(Command):
 
     def run(self, console: Console) -> None:
         architecture = make_architecture(
-            self.architecture, **({} if self.cell is None else {"cell": self.cell})
+            self.network, **({} if self.cell is None else {"cell": self.cell})
         )
-        name = self.environment or ENVIRONMENT_OF.get(self.architecture, "tmaze")
+        name = self.environment or ENVIRONMENT_OF.get(self.network, "tmaze")
         environment, _ = envs.make(name)
         policy = eqx.filter_eval_shape(  # as numbers are of no interest
             make_policy,
@@ -60,7 +62,7 @@ class Networks(Command):
             print(json.dumps({"architecture": fields, "parameters": total, "arrays": arrays}))
             return
         console.print(_tabulate(counts, total))
-        console.print(f"\n{self.architecture}: {_sketch(architecture, environment)}", style="dim")
+        console.print(f"\n{self.network}: {_sketch(architecture, environment)}", style="dim")
 
 
 def _tabulate(counts: list[ParameterCount], total: int) -> Table:

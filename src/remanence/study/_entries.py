@@ -17,7 +17,7 @@ from remanence.study._names import name_model
 from remanence.study._plan import Job
 from remanence.study._records import AgentRecords
 from remanence.study._stages import name_tables, stages
-from remanence.training import RunDirectory, describe_task, get_preset
+from remanence.training import RunDirectory, describe_growth, get_preset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +158,6 @@ def _find_out(
         shapes = eqx.filter_eval_shape(cells.make, cell, 2, 2, key=jax.random.key(0))
         found["parallelizable"] = shapes.linear
     try:
-        return found | describe_task(*make_environment())
+        return found | describe_growth(*make_environment())
     except RemanenceError:
         return found

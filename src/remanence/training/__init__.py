@@ -5,7 +5,7 @@ from remanence.training._cache import keep_compiled_programs as keep_compiled_pr
 from remanence.training._cache import share_compiled_programs as share_compiled_programs
 from remanence.training._config import PPOConfig as PPOConfig
 from remanence.training._config import change_config as change_config
-from remanence.training._description import describe_task as describe_task
+from remanence.training._description import describe_growth as describe_growth
 from remanence.training._description import find_foreign as find_foreign
 from remanence.training._engines import GIVEN_CORES as GIVEN_CORES
 from remanence.training._engines import count_cores as count_cores

@@ -43,17 +43,17 @@ def describe_run(
             "network": labels.get("network"),
             "changes": dict(labels.get("changes", {})),
             "parallelizable": learner.cell.linear,
-            **describe_task(environment, params),
+            **describe_growth(environment, params),
         },
         **describe_process(command),
     }
 
 
-def describe_task(environment: envs.AbstractEnvironment, params: Any) -> dict[str, Any]:
+def describe_growth(environment: envs.AbstractEnvironment, params: Any) -> dict[str, Any]:
     """What grows in a task, the values of it in `params`, and returns to compare with.
 
     >>> from remanence import envs, training
-    >>> training.describe_task(*envs.make("lookup-tree-maze", num_mazes=(1, 3)))["trained"]
+    >>> training.describe_growth(*envs.make("lookup-tree-maze", num_mazes=(1, 3)))["trained"]
     (1, 3)
     """
     growth = environment.growth

@@ -20,7 +20,7 @@ from remanence.networks import Architecture, Network, make_networks
 from remanence.training._advantages import estimate_advantages
 from remanence.training._config import PPOConfig
 from remanence.training._replays import AbstractReplay, Experience, Played
-from remanence.training._rollout import Rollout, Stage, collect_rollout
+from remanence.training._rollout import ActorState, Rollout, collect_rollout
 from remanence.training._warm_up import check_warm_up, warm_up
 
 Metrics = dict[str, Float[Array, ""]]
@@ -39,7 +39,8 @@ class LearnerState(eqx.Module):
     value: Any
     policy_optimizer: optax.OptState
     value_optimizer: optax.OptState
-    stage: Stage
+    # Where acting stands. Checkpoints name their arrays by it, so the field keeps its name.
+    stage: ActorState
     value_state: Float[Array, "envs state"]
 
 
@@ -119,7 +120,7 @@ class Learner:
             value=eqx.filter(value, eqx.is_array),
             policy_optimizer=self._begin_optimizer(policy),
             value_optimizer=self._begin_optimizer(value),
-            stage=Stage(
+            stage=ActorState(
                 env_state=env_state,
                 observation=observation,
                 first=jnp.ones(num_envs, bool),
@@ -133,7 +134,7 @@ class Learner:
     def play(self, state: LearnerState, params: Any) -> tuple[LearnerState, Played, Metrics]:
         """Collect one rollout."""
         policy, _ = self.assemble(state.policy, state.value)
-        stage, rollout = collect_rollout(
+        actor, rollout = collect_rollout(
             self.environment,
             params,
             policy,
@@ -143,7 +144,7 @@ class Learner:
             self.config.state_passing,
         )
         played = Played(rollout, state.stage.policy_state, state.value_state)
-        return dataclasses.replace(state, stage=stage), played, _summarize(rollout)
+        return dataclasses.replace(state, stage=actor), played, _summarize(rollout)
 
     def judge(
         self, state: LearnerState, played: Played, replay: AbstractReplay

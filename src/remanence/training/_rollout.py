@@ -21,7 +21,7 @@ from remanence.networks import Network
 MOST_BYTES_DRAWN = 2**26
 
 
-class Stage(eqx.Module):
+class ActorState(eqx.Module):
     """Where acting stands between two rollouts: nothing is reset there, everything is carried."""
 
     env_state: Any
@@ -68,27 +68,27 @@ def collect_rollout(
     environment: AbstractEnvironment,
     params: Any,
     policy: Network,
-    stage: Stage,
+    actor: ActorState,
     num_steps: int,
     key: Key,
     state_passing: float = 0.0,
-) -> tuple[Stage, Rollout]:
+) -> tuple[ActorState, Rollout]:
     """Act for `num_steps` steps in every environment, sampling from the policy.
 
     Whatever does not depend on what happens is computed before or after the loop, for all steps
     at once, unless that would take too much room. Of the episodes that follow another one, a share
     of `state_passing` goes on with its state, and does not count as `first`.
     """
-    draw, act = _make_act(environment, params, policy, len(stage.first), state_passing)
+    draw, act = _make_act(environment, params, policy, len(actor.first), state_passing)
     keys = jax.random.split(key, num_steps)
     if _count_bytes(jax.eval_shape(jax.vmap(draw), keys)) <= MOST_BYTES_DRAWN:
-        stage, (record, logits) = jax.lax.scan(act, stage, jax.vmap(draw)(keys))
+        actor, (record, logits) = jax.lax.scan(act, actor, jax.vmap(draw)(keys))
     else:
-        stage, (record, logits) = jax.lax.scan(
-            lambda stage, key: act(stage, draw(key)), stage, keys
+        actor, (record, logits) = jax.lax.scan(
+            lambda actor, key: act(actor, draw(key)), actor, keys
         )
     log_probability = select_action(jax.nn.log_softmax(logits), record["action"])
-    return stage, Rollout(log_probability=log_probability, **record)
+    return actor, Rollout(log_probability=log_probability, **record)
 
 
 def _make_act(
@@ -97,7 +97,7 @@ def _make_act(
     policy: Network,
     num_envs: int,
     state_passing: float,
-) -> tuple[Callable[[Key], Any], Callable[[Stage, Any], Any]]:
+) -> tuple[Callable[[Key], Any], Callable[[ActorState, Any], Any]]:
     """What a step of all environments draws, and the step from there."""
     initial_state = policy.initial_state()
     num_actions = len(policy.output.weight)
@@ -111,30 +111,30 @@ def _make_act(
             passing = jax.random.bernoulli(derive_key(key, "passing"), state_passing, (num_envs,))
         return jax.vmap(draw)(keys[1:]), noise, passing
 
-    def act(stage: Stage, now: Any) -> tuple[Stage, tuple[dict[str, Array], Array]]:
+    def act(actor: ActorState, now: Any) -> tuple[ActorState, tuple[dict[str, Array], Array]]:
         drawn, noise, passing = now
-        state = jnp.where(stage.first[:, None], initial_state[None], stage.policy_state)
-        logits, state = jax.vmap(policy.step)(stage.observation, state)
+        state = jnp.where(actor.first[:, None], initial_state[None], actor.policy_state)
+        logits, state = jax.vmap(policy.step)(actor.observation, state)
         # With Gumbel's noise, the largest of the logits is a sample of the policy.
         action = jnp.argmax(logits + noise.astype(logits.dtype), axis=-1)
-        stepped = jax.vmap(step_from)(drawn, stage.env_state, action)
-        stage, record = _move_on(stage, state, action, stepped, passing)
-        return stage, (record, logits)
+        stepped = jax.vmap(step_from)(drawn, actor.env_state, action)
+        actor, record = _move_on(actor, state, action, stepped, passing)
+        return actor, (record, logits)
 
     return draw_step, act
 
 
 def _move_on(
-    stage: Stage, state: Array, action: Array, stepped: Any, passing: Bool[Array, " envs"]
-) -> tuple[Stage, dict[str, Array]]:
+    actor: ActorState, state: Array, action: Array, stepped: Any, passing: Bool[Array, " envs"]
+) -> tuple[ActorState, dict[str, Array]]:
     """Where acting stands after a step of all environments, and what is recorded of the step."""
     observation, env_state, reward, terminated, truncated, info = stepped
     ended = terminated | truncated
-    episode_return = stage.episode_return + reward
-    episode_length = stage.episode_length + 1
+    episode_return = actor.episode_return + reward
+    episode_length = actor.episode_length + 1
     record = {
-        "observation": stage.observation,
-        "first": stage.first,
+        "observation": actor.observation,
+        "first": actor.first,
         "action": action,
         "reward": reward,
         "terminated": terminated,
@@ -143,7 +143,7 @@ def _move_on(
         "episode_return": episode_return,
         "episode_length": episode_length,
     }
-    stage = Stage(
+    actor = ActorState(
         env_state=env_state,
         observation=observation,
         first=ended & ~passing,
@@ -151,7 +151,7 @@ def _move_on(
         episode_return=jnp.where(ended, 0.0, episode_return),
         episode_length=jnp.where(ended, 0, episode_length),
     )
-    return stage, record
+    return actor, record
 
 
 def _count_bytes(shapes: Any) -> int:

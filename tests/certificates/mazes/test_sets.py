@@ -7,7 +7,7 @@ from remanence.certificates.mazes import WALKS, list_tables
 from remanence.certificates.mazes._enclosing import bound
 from remanence.certificates.mazes._looks import ExactLooks, UndecidedError
 from remanence.certificates.mazes._search import Search
-from remanence.certificates.mazes._sets import Enclosure, Growth
+from remanence.certificates.mazes._sets import Enclosure, GrowingEnclosure
 from tests.certificates.mazes.agents import (
     MAZE,
     latch_by_hand,
@@ -125,8 +125,8 @@ def test_no_walk_leaves_boxes_that_have_grown(cell: str):
     boxes = prover.make_smooth_boxes(1, 1)
     search = Search(case.world, boxes, case.letters, case.choose())
     assert all(len(level) for level in search.run(10_000))
-    growth = Growth(search, boxes)
-    assert growth.grow(lambda nodes: len(nodes) > 0)
+    enclosure = GrowingEnclosure(search, boxes)
+    assert enclosure.grow(lambda nodes: len(nodes) > 0)
     rng, world = np.random.default_rng(0), case.world
     for _ in range(20):
         place = int(rng.choice(world.openings))
@@ -134,7 +134,7 @@ def test_no_walk_leaves_boxes_that_have_grown(cell: str):
         for _ in range(60):
             state = prover.policy.update(prover.memories.prepared[case.letters[place]], state)
             (node,) = search.find(np.array([place]), known)
-            assert np.all((growth.lower[node] <= state) & (state <= growth.upper[node]))
+            assert np.all((enclosure.lower[node] <= state) & (state <= enclosure.upper[node]))
             known = search.memories[[node]]
             place = int(world.following[place, rng.integers(4)])
             place = int(rng.choice(world.entrances)) if place == -1 else place
@@ -145,7 +145,7 @@ def test_what_is_not_worth_while_is_given_up():
     case, boxes = prover.open_case(TABLES[1], "any"), prover.make_smooth_boxes(1, 1)
     search = Search(case.world, boxes, case.letters, case.choose())
     assert all(len(level) for level in search.run(10_000))
-    assert not Growth(search, boxes).grow(lambda nodes: False)
+    assert not GrowingEnclosure(search, boxes).grow(lambda nodes: False)
 
 
 def test_gates_below_zero_are_refused():

@@ -7,7 +7,7 @@ from remanence.certificates.mazes._certify import can_certify_mazes as can_certi
 from remanence.certificates.mazes._certify import certify_mazes as certify_mazes
 from remanence.certificates.mazes._finding import CERTIFIED as CERTIFIED
 from remanence.certificates.mazes._finding import VERDICTS as VERDICTS
-from remanence.certificates.mazes._finding import Finding as Finding
+from remanence.certificates.mazes._finding import TableFinding as TableFinding
 from remanence.certificates.mazes._radius import MazeRadius as MazeRadius
 from remanence.certificates.mazes._radius import TableRadius as TableRadius
 from remanence.certificates.mazes._radius import can_survive as can_survive

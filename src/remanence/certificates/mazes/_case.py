@@ -11,7 +11,7 @@ from remanence.certificates.mazes._finding import (
     REFUTED,
     SEARCH,
     UNDECIDED,
-    Finding,
+    TableFinding,
 )
 from remanence.certificates.mazes._memories import Memories
 from remanence.certificates.mazes._search import Choose, Search, find_endless
@@ -51,11 +51,11 @@ class Case:
         """The right arm in each place."""
         return self.world.find_right_arms(self.table)
 
-    def conclude(self, verdict: str, *found: Any, **known: Any) -> Finding:
+    def conclude(self, verdict: str, *found: Any, **known: Any) -> TableFinding:
         """A finding about this case."""
-        return Finding(self.table, self.walk, verdict, *found, **known)
+        return TableFinding(self.table, self.walk, verdict, *found, **known)
 
-    def give_up(self) -> Finding:
+    def give_up(self) -> TableFinding:
         """What is to be said when the budget is spent."""
         return self.conclude(UNDECIDED, budget=self.budget)
 
@@ -65,7 +65,7 @@ class Case:
             return choose_greedy(self.memories, self.letters)
         return choose_any if self.walk == ANY else choose_straight(self.world)
 
-    def search(self) -> Finding:
+    def search(self) -> TableFinding:
         """All memories there are, if the budget suffices."""
         search = self._open(self.choose())
         refutation = self._run(search, self.budget, to_the_end=self.walk != GREEDY)

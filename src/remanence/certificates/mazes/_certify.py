@@ -13,7 +13,7 @@ from remanence.certificates._identity import (
     identify_agent,
     take_policy,
 )
-from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
+from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, TableFinding
 from remanence.certificates.mazes._prover import Prover
 from remanence.certificates.mazes._world import MOST_ENTRIES, check_lengths, list_tables
 from remanence.envs import AbstractEnvironment, LookupTreeMaze
@@ -54,10 +54,10 @@ class MazeCertificate(AbstractDocument):
     agent: Mapping[str, Any]
     environment: Mapping[str, Any]
     program: Mapping[str, Any]
-    findings: tuple[Finding, ...]
+    findings: tuple[TableFinding, ...]
     forgotten: int | None = None
 
-    def select(self, walk: str) -> list[Finding]:
+    def select(self, walk: str) -> list[TableFinding]:
         """The findings for one way of walking, a table each."""
         return [found for found in self.findings if found.walk == walk]
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from remanence.certificates.mazes._boxes import Boxes, find_best
 from remanence.certificates.mazes._case import Case
-from remanence.certificates.mazes._finding import CERTIFIED, SETS, Finding
+from remanence.certificates.mazes._finding import CERTIFIED, SETS, TableFinding
 from remanence.certificates.mazes._looks import UndecidedError
 from remanence.certificates.mazes._search import Choose, Search, find_endless
-from remanence.certificates.mazes._sets import AbstractEnclosure, Enclosure, Growth
+from remanence.certificates.mazes._sets import AbstractEnclosure, Enclosure, GrowingEnclosure
 from remanence.certificates.mazes._walks import GREEDY
 from remanence.certificates.mazes._world import DOWN, UP
 
@@ -28,7 +28,7 @@ MakeBoxes = Callable[[int, int], Boxes]  # for a history and a reach
 Known = dict[tuple[int, int], np.ndarray]  # which actions are possible with a box in a place
 
 
-def enclose(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Finding:
+def enclose(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> TableFinding:
     """Sets of memories, finer and finer, until they prove it or no more is to be hoped for."""
     work, margins = 0, []
     try:
@@ -50,7 +50,7 @@ def enclose(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Findi
     return case.give_up()
 
 
-def grow(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Finding:
+def grow(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> TableFinding:
     """The same by sets that grow from the first memories; not of greedy agents."""
     work = 0
     try:
@@ -59,12 +59,12 @@ def grow(case: Case, make_boxes: MakeBoxes, stages: Stages = STAGES) -> Finding:
             search = _search_all(case, boxes, case.choose())
             if search is None:
                 continue
-            growth = Growth(search, boxes)
-            if growth.grow(lambda nodes, it=growth: measure(case, it, nodes) > 0):
-                known = {"history": history, "reach": reach, "num_rounds": growth.num_rounds}
-                least = GROWN_SHARE * measure(case, growth)
+            enclosure = GrowingEnclosure(search, boxes)
+            if enclosure.grow(lambda nodes, it=enclosure: measure(case, it, nodes) > 0):
+                known = {"history": history, "reach": reach, "num_rounds": enclosure.num_rounds}
+                least = GROWN_SHARE * measure(case, enclosure)
                 return case.conclude(CERTIFIED, SETS, least_margin=least, **known)
-            work += growth.search.size * growth.num_rounds
+            work += enclosure.search.size * enclosure.num_rounds
             if work > WORK * case.budget // GROWN_COST:
                 break
     except UndecidedError:

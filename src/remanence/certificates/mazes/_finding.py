@@ -12,7 +12,7 @@ SEARCH, SETS = "search", "sets"
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class TableFinding:
     """A verdict for every sequence of mazes, after one table and for one way of walking.
 
     `method` is "search" where all memories have been found, `num_memories` of them, or "sets" where
@@ -23,7 +23,7 @@ class Finding:
     and `limit_share` what it comes to in ever more mazes. A `budget` is told if it was spent.
 
     >>> from remanence.certificates import mazes
-    >>> found = mazes.Finding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
+    >>> found = mazes.TableFinding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
     >>> found.least_probability, found.to_json()["table"]
     (0.5, [1, -1])
     """

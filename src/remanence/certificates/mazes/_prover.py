@@ -9,7 +9,7 @@ import numpy as np
 from remanence.certificates.mazes._boxes import Boxes
 from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._enclosing import STAGES, Stages, enclose, grow
-from remanence.certificates.mazes._finding import REFUTED, SETS, Finding
+from remanence.certificates.mazes._finding import REFUTED, SETS, TableFinding
 from remanence.certificates.mazes._forgetting import find_forgotten
 from remanence.certificates.mazes._looks import DisturbedLooks, ExactLooks, SmoothLooks
 from remanence.certificates.mazes._memories import Memories
@@ -74,7 +74,7 @@ class Prover:
         }
         return frozenset(seen[True] - seen[False])
 
-    def decide(self, table: tuple[int, ...]) -> dict[str, Finding]:
+    def decide(self, table: tuple[int, ...]) -> dict[str, TableFinding]:
         """The verdict for each way of walking."""
         greedy, straight = (self.settle(table, walk) for walk in (GREEDY, STRAIGHT))
         any_walk = self.settle(table, ANY, straight.refutation)
@@ -82,7 +82,7 @@ class Prover:
             straight = self._refine(straight, any_walk)
         return {GREEDY: greedy, STRAIGHT: straight, ANY: any_walk}
 
-    def _refine(self, straight: Finding, any_walk: Finding) -> Finding:
+    def _refine(self, straight: TableFinding, any_walk: TableFinding) -> TableFinding:
         """No less is to be said of walking straight ahead, which is one way among all."""
         if (straight.least_margin or 0) >= (any_walk.least_margin or 0):
             return straight
@@ -135,7 +135,9 @@ class Prover:
         letters = np.array([self._letters[row.tobytes()] for row in world.observe(table)])
         return Case(self.memories, world, letters, table, walk, self.budget)
 
-    def settle(self, table: tuple[int, ...], walk: str, known: Refutation | None = None) -> Finding:
+    def settle(
+        self, table: tuple[int, ...], walk: str, known: Refutation | None = None
+    ) -> TableFinding:
         """The verdict for one way of walking; a refutation of a straighter one may be known."""
         case = self.open_case(table, walk)
         if self.cell in FINITE:
@@ -151,7 +153,7 @@ class Prover:
             return case.conclude(REFUTED, refutation=refutation)
         return self._enclose(case)
 
-    def _count_on(self, found: Finding, table: tuple[int, ...]) -> Finding:
+    def _count_on(self, found: TableFinding, table: tuple[int, ...]) -> TableFinding:
         """The finding with how often sampled decisions are right, if that can be solved for."""
         chain = self.make_chain(table)
         if chain is None:
@@ -160,7 +162,7 @@ class Prover:
         known = limit if 0 <= limit <= 1 else None
         return dataclasses.replace(found, sampled_share=share, limit_share=known)
 
-    def _enclose(self, case: Case, stages: Stages = STAGES) -> Finding:
+    def _enclose(self, case: Case, stages: Stages = STAGES) -> TableFinding:
         """What sets prove, if there are any for this cell."""
         if self.cell in SMOOTH:
             return grow(case, self.make_smooth_boxes, stages)

@@ -23,7 +23,7 @@ from remanence.certificates.mazes._certify import (
     make_prover,
 )
 from remanence.certificates.mazes._enclosing import STAGES, bound, judge, measure
-from remanence.certificates.mazes._finding import CERTIFIED, Finding
+from remanence.certificates.mazes._finding import CERTIFIED, TableFinding
 from remanence.certificates.mazes._looks import UndecidedError
 from remanence.certificates.mazes._prover import ENCLOSABLE, FINITE, Prover
 from remanence.certificates.mazes._rows import show_table
@@ -181,7 +181,7 @@ def can_survive(architecture: Mapping[str, Any]) -> bool:
 
 def _settle(
     prover: Prover, tables: Sequence[tuple[int, ...]], walks: Sequence[str]
-) -> tuple[str, list[Finding]]:
+) -> tuple[str, list[TableFinding]]:
     """The first way of walking with the most tables that are certified, and what is known of it."""
     found = {}
     for walk in walks:
@@ -192,7 +192,7 @@ def _settle(
     return best, found[best]
 
 
-def _find_radius(agent: Agent, prover: Prover, finding: Finding) -> TableRadius:
+def _find_radius(agent: Agent, prover: Prover, finding: TableFinding) -> TableRadius:
     if finding.refutation is not None:
         return TableRadius(finding.table, None, break_undisturbed(finding.refutation))
     broken = Breaker(agent.policy, prover.open_case(finding.table, finding.walk)).search()
@@ -202,7 +202,7 @@ def _find_radius(agent: Agent, prover: Prover, finding: Finding) -> TableRadius:
     return TableRadius(finding.table, proof, broken)
 
 
-def prove_radius(prover: Prover, finding: Finding, largest: float) -> Proof | None:
+def prove_radius(prover: Prover, finding: TableFinding, largest: float) -> Proof | None:
     """By halving, in logarithms; with sets as fine as it takes without disturbance, or finer."""
     low, high, found, stages = SMALLEST, largest, None, _list_stages(finding)
     for number in range(1 + NUM_HALVINGS if low < high else 0):
@@ -219,7 +219,7 @@ def prove_radius(prover: Prover, finding: Finding, largest: float) -> Proof | No
     return found and dataclasses.replace(found, radius=CLAIMED * found.radius)
 
 
-def _list_stages(finding: Finding) -> list[tuple[int, int]]:
+def _list_stages(finding: TableFinding) -> list[tuple[int, int]]:
     """How much of the past is told apart: as without disturbance, then more of earlier mazes."""
     if finding.history is None or finding.reach is None:
         return [(0, 0)]  # all memories of a BMRU were found
@@ -228,7 +228,7 @@ def _list_stages(finding: Finding) -> list[tuple[int, int]]:
 
 
 def try_radius(
-    prover: Prover, finding: Finding, radius: float, history: int, reach: int
+    prover: Prover, finding: TableFinding, radius: float, history: int, reach: int
 ) -> Proof | None:
     """Whether sets of memories that are told apart by so much prove this radius."""
     case = prover.open_case(finding.table, finding.walk)

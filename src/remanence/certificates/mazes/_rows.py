@@ -43,7 +43,7 @@ def make_maze_rows(certificate: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     `refuted_in` is the maze in which the sequence ends that refutes, `spent` a budget in vain.
 
     >>> from remanence.certificates import mazes
-    >>> found = mazes.Finding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
+    >>> found = mazes.TableFinding((1, -1), "any", "certified", "search", 12, least_margin=0.0)
     >>> (row,) = mazes.make_maze_rows({"findings": [found.to_json()]})
     >>> row["table"], row["verdict"], row["least_probability"], row["refuted_in"]
     ('+-', 'certified', 0.5, None)

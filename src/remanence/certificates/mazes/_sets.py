@@ -74,7 +74,7 @@ class Enclosure(AbstractEnclosure):
                 return
 
 
-class Growth(AbstractEnclosure):
+class GrowingEnclosure(AbstractEnclosure):
     """Boxes that get larger round by round, from none but those of the first memories.
 
     They hold all memories once every box holds what the boxes before it are mapped to.

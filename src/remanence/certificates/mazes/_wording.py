@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from remanence.certificates.mazes._certify import MazeCertificate
-from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, Finding
+from remanence.certificates.mazes._finding import CERTIFIED, REFUTED, UNDECIDED, TableFinding
 from remanence.certificates.mazes._rows import show_table
 from remanence.certificates.mazes._sequences import STALL
 from remanence.certificates.mazes._walks import ANY, GREEDY, STRAIGHT
@@ -26,7 +26,7 @@ def explain_mazes(certificate: MazeCertificate) -> Iterator[tuple[str, list[str]
 
     >>> from remanence.certificates import mazes
     >>> found = [
-    ...     mazes.Finding((1, -1), walk, "certified", "search", 12, least_margin=1.0)
+    ...     mazes.TableFinding((1, -1), walk, "certified", "search", 12, least_margin=1.0)
     ...     for walk in mazes.WALKS
     ... ]
     >>> certificate = mazes.MazeCertificate({}, {}, {}, tuple(found))
@@ -50,7 +50,7 @@ def explain_mazes(certificate: MazeCertificate) -> Iterator[tuple[str, list[str]
         )
 
 
-def _count(findings: Sequence[Finding]) -> str:
+def _count(findings: Sequence[TableFinding]) -> str:
     counts = {
         verdict: sum(found.verdict == verdict for found in findings)
         for verdict in (CERTIFIED, REFUTED, UNDECIDED)
@@ -61,7 +61,7 @@ def _count(findings: Sequence[Finding]) -> str:
     return f"{', '.join(told)} of {len(findings)} tables"
 
 
-def _explain(walk: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _explain(walk: str, findings: Sequence[TableFinding]) -> Iterator[str]:
     certified = [found for found in findings if found.verdict == CERTIFIED]
     if certified:
         yield f"{_list(certified)}: {_ALWAYS[walk]}."
@@ -93,7 +93,7 @@ def _average(shares: Sequence[float]) -> str:
     return f"{sum(shares) / len(shares):.1%}"
 
 
-def _say_refuted(found: Finding) -> str:
+def _say_refuted(found: TableFinding) -> str:
     assert found.refutation is not None
     number = found.refutation.num_mazes
     first = " at the earliest" if found.refutation.earliest else ""
@@ -104,5 +104,5 @@ def _say_refuted(found: Finding) -> str:
     return f"prefers the wrong arm{first} in maze {number:,}"
 
 
-def _list(findings: Sequence[Finding]) -> str:
+def _list(findings: Sequence[TableFinding]) -> str:
     return ", ".join(show_table(found.table) for found in findings)
