@@ -112,7 +112,7 @@ class _Cue:
             probable = passage.chances > NEGLIGIBLE
             self._arrive(passage.times[probable], passage.chances[probable], length, tally)
         goal = GOALS.index(self._orbit.goal)
-        return tally.tell(length, self._cue, right=goal, wrong=1 - goal)
+        return tally.compute_odds(length, self._cue, right=goal, wrong=1 - goal)
 
     def _open(self, tally: "Tally") -> None:
         """A maze of length 1: cue and junction are seen together, and every move is a bump."""
@@ -178,7 +178,7 @@ class Tally:
         self.steps += chances @ (steps + times[:, None] * entered)
         self.timeout += float(chances @ np.where(left == known, alive[known, columns], 0.0))
 
-    def tell(self, length: int, cue: int, right: int, wrong: int) -> Odds:
+    def compute_odds(self, length: int, cue: int, right: int, wrong: int) -> Odds:
         """The ends of a length and cue, whose right and wrong arms these are."""
         steps = [
             float(self.steps[arm] / self.arms[arm]) if self.arms[arm] > 0 else None

@@ -50,10 +50,10 @@ def explain(certificate: Certificate) -> Iterator[str]:
 def _locate(failure: Failure, waste: bool = False) -> str:
     """Where, after which cue if that matters, and what happens there."""
     cue = "" if failure.kind == FORGETS else f", after the cue '{NAMES[failure.cue]}',"
-    return f"at length {failure.length:,}{cue} it {_tell(failure, waste)}"
+    return f"at length {failure.length:,}{cue} it {_describe_failure(failure, waste)}"
 
 
-def _tell(failure: Failure, waste: bool) -> str:
+def _describe_failure(failure: Failure, waste: bool) -> str:
     arm = f"takes the arm {NAMES[-failure.cue]}"
     match failure.kind:
         case _failures.FORGETS:

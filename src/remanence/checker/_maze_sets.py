@@ -92,18 +92,18 @@ class Sets:
     def open(self) -> list[Node]:
         """The nodes of first mazes."""
         start = Node(Spot(0, 1, 0), self.begin(), ())
-        return [self.see(start, spot) for spot in self.mazes.enter(first=True)]
+        return [self.find_node(start, spot) for spot in self.mazes.enter(first=True)]
 
     def begin(self) -> bytes:
         """What is held before an episode."""
         return self.program.start[: self.half].tobytes()
 
-    def see(self, node: Node, spot: Spot) -> Node:
+    def find_node(self, node: Node, spot: Spot) -> Node:
         """The node at a place, coming from another one."""
         seen = self.mazes.observe(spot)
         if (node.held, seen) not in self.held:
             self.held[node.held, seen] = self.hold(node.held, spot)
-        return Node(spot, self.held[node.held, seen], self.cut((*node.word, seen)))
+        return Node(spot, self.held[node.held, seen], self.trim_word((*node.word, seen)))
 
     def hold(self, held: bytes, spot: Spot) -> bytes:
         """What is held after what is seen."""
@@ -112,7 +112,7 @@ class Sets:
         state = self.program.update(self.mazes.look(spot), state)
         return state[: self.half].tobytes()
 
-    def cut(self, word: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    def trim_word(self, word: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         """What is known of the last observations, from what was known before and the last one."""
         word = word[-self.history :] if self.history else ()
         for place in range(len(word) - 1, self.reach, -1):
@@ -195,7 +195,7 @@ class Graph:
                 target = go(node.spot, action)
                 spots = sets.mazes.enter(first=False) if target is None else [target]
                 for spot in spots:
-                    after = sets.see(node, spot)
+                    after = sets.find_node(node, spot)
                     if after not in self.nodes:
                         self.nodes[after] = len(queue)
                         queue.append(after)

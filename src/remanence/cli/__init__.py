@@ -37,10 +37,9 @@ ALIASES = {"demo": ["play", "--agent", "all"]}
 
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
-    words = sys.argv[1:] if arguments is None else arguments
-    words = [*ALIASES[words[0]], *words[1:]] if words and words[0] in ALIASES else words
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        _run(words)
+        _run(_expand(given))
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)
@@ -52,12 +51,12 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _run(words: list[str]) -> None:
+def _run(arguments: list[str]) -> None:
     try:
-        if words == ["--version"]:
+        if arguments == ["--version"]:
             print(f"remanence {__version__}")
         else:
-            _parse(words).execute(Console())
+            _parse(arguments).execute(Console())
     finally:
         # What is still to be written, such as a short --help, is written while errors are caught.
         sys.stdout.flush()
@@ -69,10 +68,17 @@ def find_command(name: str) -> "type[Command]":
     return getattr(module, name.title())
 
 
-def _parse(words: list[str]) -> "Command":
+def _expand(arguments: list[str]) -> list[str]:
+    """The arguments, with what an alias stands for in its place."""
+    if arguments and arguments[0] in ALIASES:
+        return [*ALIASES[arguments[0]], *arguments[1:]]
+    return arguments
+
+
+def _parse(arguments: list[str]) -> "Command":
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
-    if words and words[0] in COMMANDS:
-        name, *rest = words
+    if arguments and arguments[0] in COMMANDS:
+        name, *rest = arguments
         return tyro.cli(find_command(name), prog=f"remanence {name}", config=config, args=rest)
     return tyro.cli(
         _list_commands(),
@@ -80,7 +86,7 @@ def _parse(words: list[str]) -> "Command":
         config=config,
         description="Tells whether an agent's memory lasts. Every command has a --help of its "
         "own. `remanence --version` prints the version.",
-        args=words,
+        args=arguments,
     )
 
 

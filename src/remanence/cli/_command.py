@@ -25,7 +25,7 @@ def open_table(*titles: str) -> Table:
     return table
 
 
-def tell(console: Console, text: str) -> None:
+def print_text(console: Console, text: str) -> None:
     """Print a text as it is, with its lines as long as they are: commands in it can be copied."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import OPTIONAL, Command, tell
+from remanence.cli._command import OPTIONAL, Command, print_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,4 +46,4 @@ class Report(Command):
             console.print(sentence, highlight=False, markup=False)
         for problem in written.problems:
             console.print(f"missing: {problem}", style="yellow", highlight=False, markup=False)
-        tell(console, f"\nThe page is {written.path}; open it in a browser.")
+        print_text(console, f"\nThe page is {written.path}; open it in a browser.")

@@ -12,7 +12,7 @@ import tyro
 from rich.console import Console
 
 from remanence._numbers import check_whole
-from remanence.cli._command import OPTIONAL, Command, tell
+from remanence.cli._command import OPTIONAL, Command, print_text
 from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
 from remanence.cli._slurm import SlurmChoices, count_jobs
@@ -101,7 +101,7 @@ class Reproduce(SlurmChoices, Command):
         else:
             _print_end(console, out, status)
             if status.list_jobs("done"):
-                tell(console, self._propose(out))
+                print_text(console, self._propose(out))
         sys.exit(0 if status.finished else 1)
 
     def _choose_slurm(self) -> SlurmOptions | None:
@@ -135,7 +135,7 @@ class Reproduce(SlurmChoices, Command):
                     "Jobs in the queue go on. Run the same command again to look after them, or "
                     f"stop them:  {self.propose('cancel', out)}"
                 )
-            tell(Console(stderr=True), told)
+            print_text(Console(stderr=True), told)
             sys.exit(130)
 
     def _submit(self, console: Console, out: Path, study: Study, slurm: SlurmOptions) -> None:
@@ -145,9 +145,10 @@ class Reproduce(SlurmChoices, Command):
             print(json.dumps({"out": str(out), "queued": number}))
             return
         if not number:
-            tell(console, f"Nothing is left to do. The study is in {out}.\n{self._propose(out)}")
+            done = f"Nothing is left to do. The study is in {out}."
+            print_text(console, f"{done}\n{self._propose(out)}")
             return
-        tell(
+        print_text(
             console,
             f"{count_jobs(number)} in the queue. The study is in {out}.\n"
             f"To watch it:  {self.propose('status', out, '--watch')}\n"
@@ -203,4 +204,4 @@ def _print_end(console: Console, out: Path, status: StudyStatus) -> None:
     print_errors(console, status)
     failures = f", {len(failed)} failed (see {out / 'status'})" if failed else ""
     told = f"{len(done)} of {len(status.jobs)} jobs done{failures}. The study is in {out}."
-    tell(console, f"\n{told}")
+    print_text(console, f"\n{told}")

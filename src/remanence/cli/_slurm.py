@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import tyro
 from rich.console import Console
 
-from remanence.cli._command import OPTIONAL, Command, tell
+from remanence.cli._command import OPTIONAL, Command, print_text
 from remanence.errors import InvalidOptionError
 from remanence.study import SlurmOptions, cancel_study, read_status
 
@@ -69,7 +69,8 @@ class Cancel(Command):
             return
         number = cancel_study(self.study)
         queued = f" {count_jobs(number)} taken out of the queue." if number else ""
-        tell(console, f"The study is cancelled.{queued} Run `remanence reproduce` again to go on.")
+        told = f"The study is cancelled.{queued} Run `remanence reproduce` again to go on."
+        print_text(console, told)
 
 
 def count_jobs(number: int) -> str:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence.cells import registry as cell_registry
-from remanence.cli._command import OPTIONAL, Command, open_table, tell
+from remanence.cli._command import OPTIONAL, Command, open_table, print_text
 from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
@@ -119,7 +119,7 @@ class Train(Command):
             print(json.dumps(summary, allow_nan=False))
         else:
             console.print(_tabulate(training))
-            tell(console, self._describe(training, out))
+            print_text(console, self._describe(training, out))
             if self.profile:
                 console.print(show_profile(training.seconds))
 
@@ -139,8 +139,8 @@ class Train(Command):
                 f"\nFinished after {iterations} iterations. The run is in {out}.\n"
                 f"To see how far these memories reach:  {self.propose('evaluate', out)}"
             )
-        words = [word for word in sys.argv[1:] if word != "--resume"]
-        command = shlex.join([*name_program(), *words, "--resume"])
+        arguments = [it for it in sys.argv[1:] if it != "--resume"]
+        command = shlex.join([*name_program(), *arguments, "--resume"])
         return f"\nStopped after {iterations} iterations. To go on:\n{command}"
 
     def _log(self, seeds: list[int]) -> Any:

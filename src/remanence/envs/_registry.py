@@ -122,10 +122,10 @@ def _restore(description: Any) -> tuple[AbstractEnvironment, Any]:
         previous_action=description["previous_action"],
         **description["options"],
     )
-    return environment, _fill(template, description["params"])
+    return environment, _replace_values(template, description["params"])
 
 
-def _fill(template: Any, values: Any) -> Any:
+def _replace_values(template: Any, values: Any) -> Any:
     """Parameters of those values; what a description does not tell must be None by default."""
     leaves, structure = jax.tree.flatten_with_path(template, is_leaf=lambda leaf: leaf is None)
     names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]

@@ -131,7 +131,7 @@ def _train(directory: StudyDirectory, job: Job, reporter: JobReporter, stop: Sto
                 "changes": job.list_changes(),
             },
             command=directory.read_description().get("command"),
-            on_iteration=lambda progress: _tell(reporter, progress.iteration),
+            on_iteration=lambda progress: _report_iteration(reporter, progress.iteration),
             should_stop=lambda: stop.wanted,
         )
         if not made.finished:
@@ -142,7 +142,7 @@ def _train(directory: StudyDirectory, job: Job, reporter: JobReporter, stop: Sto
     _replace(directory, reporter, find_result_flaws(directory, job))
 
 
-def _tell(reporter: JobReporter, iteration: int) -> None:
+def _report_iteration(reporter: JobReporter, iteration: int) -> None:
     # Before a checkpoint is saved, which would be in the way of whoever has taken over.
     reporter.check()
     reporter.change(iteration=iteration)

@@ -78,7 +78,8 @@ def test_no_disturbed_walk_leaves_the_boxes(cell: str):
             logits, state = prover.policy.step((true[place] + offset).astype(np.float32), state)
             (node,) = search.find(np.array([place]), known)
             known = search.memories[[node]]
-            low, high = boxes._fill(known, enclosure.lower[[node]], enclosure.upper[[node]])
+            ends = enclosure.lower[[node]], enclosure.upper[[node]]
+            low, high = boxes._complete_states(known, *ends)
             assert np.all(low[0] <= state)
             assert np.all(state <= high[0])
             over = enclosure.compare(np.array([node]))[0]

@@ -53,7 +53,7 @@ class Boxes(AbstractMemory):
         for letter in np.unique(letters):
             rows = np.flatnonzero(letters == letter)
             for some in np.split(rows, range(ROWS, len(rows), ROWS)):
-                states = self._fill(numbers[some], lower[some], upper[some])
+                states = self._complete_states(numbers[some], lower[some], upper[some])
                 ends = self.looks.bound(int(letter), *states)
                 found[some] = _compare_outputs(self.looks.policy, *ends)
         return found
@@ -79,7 +79,7 @@ class Boxes(AbstractMemory):
         found = [self._ends[number] for number in numbers.tolist()]
         return np.array([low for low, _ in found]), np.array([high for _, high in found])
 
-    def _fill(self, numbers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
+    def _complete_states(self, numbers: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Ends:
         """Ends of whole states, from what moves in them and what is known to have switched."""
         kept = np.array([self._kept[number][0] for number in numbers.tolist()], lower.dtype)
         kept[:, 0, ~self.looks.switches] = lower
@@ -88,14 +88,14 @@ class Boxes(AbstractMemory):
 
     def _number(self, ends: Ends, word: tuple[int, ...]) -> int:
         low, high = (np.where(self.looks.switches, it, it.dtype.type(0)) for it in ends)
-        word = self._cut(word)
+        word = self._trim_word(word)
         key = (low.tobytes(), high.tobytes(), word)
         if key not in self._numbers:
             self._numbers[key] = len(self._kept)
             self._kept.append(((low, high), word))
         return self._numbers[key]
 
-    def _cut(self, word: tuple[int, ...]) -> tuple[int, ...]:
+    def _trim_word(self, word: tuple[int, ...]) -> tuple[int, ...]:
         """What is known of the past. It follows from what was known before, and what was seen."""
         word = word[max(0, len(word) - self._history) :]
         begins = [place for place, letter in enumerate(word) if letter in self._marks]

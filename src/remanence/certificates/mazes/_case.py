@@ -28,7 +28,7 @@ from remanence.certificates.mazes._walks import (
 from remanence.certificates.mazes._world import ARM, DOWN, UP, World
 
 QUICK = 2_000  # nodes of a first search, in memories that need not be finitely many
-KEEP, MOST_STEPS = 16, 1_000
+NUM_KEPT, MOST_STEPS = 16, 1_000
 LONGEST_STALL, PROBED = 20_000, 64  # steps
 
 
@@ -88,12 +88,12 @@ class Case:
         if refutation or quick.finished:
             return refutation
         choose = choose_patient(self.world) if self.walk == ANY else self.choose()
-        return self._run(self._open(choose, keep=KEEP, most_steps=MOST_STEPS), self.budget // 5)
+        return self._run(self._open(choose, NUM_KEPT, MOST_STEPS), self.budget // 5)
 
     def _open(
-        self, choose: Choose, keep: int | None = None, most_steps: int | None = None
+        self, choose: Choose, num_kept: int | None = None, most_steps: int | None = None
     ) -> Search:
-        search = Search(self.world, self.memories, self.letters, choose, keep, most_steps)
+        search = Search(self.world, self.memories, self.letters, choose, num_kept, most_steps)
         search.rank = functools.partial(self._measure, search)
         return search
 

@@ -33,8 +33,9 @@ class Search:
     Nodes are pairs of place and memory, in the order in which they are found: `places`, `memories`,
     the `parents` that they were found from by `actions`, and in which of the `mazes`, from 1 on.
     `letters` says of each place how the memories call what is seen there. `num_mazes` have been
-    searched. If `keep` is given, then of the memories that a maze is left with so many go on, half
-    of them those that `rank` prefers, and of what can be done in a maze `most_steps` steps are.
+    searched. If `num_kept` is given, then of the memories that a maze is left with so many go on,
+    half of them those that `rank` prefers, and of what can be done in a maze `most_steps` steps
+    are.
     """
 
     def __init__(
@@ -43,13 +44,13 @@ class Search:
         memory: AbstractMemory,
         letters: np.ndarray,
         choose: Choose,
-        keep: int | None = None,
+        num_kept: int | None = None,
         most_steps: int | None = None,
         rank: Rank = np.zeros_like,
     ):
         self.world, self.memory, self.letters, self.choose = world, memory, letters, choose
         self.size, self.num_mazes, self.finished, self.complete = 0, 0, False, True
-        self._keep, self._most_steps, self.rank = keep, most_steps, rank
+        self._num_kept, self._most_steps, self.rank = num_kept, most_steps, rank
         self._random = np.random.default_rng(0)
         self._found = np.zeros((5, 1), int)
         self._known: dict[int, int] = {}
@@ -126,7 +127,7 @@ class Search:
         turning = chosen & (following == ARM)
         rows = np.flatnonzero(turning.any(1))
         rows = rows[np.unique(self.memories[nodes[rows]], return_index=True)[1]]
-        if self._keep and len(rows) > self._keep:
+        if self._num_kept and len(rows) > self._num_kept:
             self.complete, rows = False, self._sift(nodes, rows)
         entrances = np.tile(self.world.entrances, len(rows))
         rows = np.repeat(rows, len(self.world.entrances))
@@ -134,10 +135,10 @@ class Search:
         return self._add(entrances, self.memories[parents], parents, actions)
 
     def _sift(self, nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        assert self._keep is not None
-        best = rows[np.argsort(self.rank(nodes[rows]), kind="stable")[: self._keep // 2]]
+        assert self._num_kept is not None
+        best = rows[np.argsort(self.rank(nodes[rows]), kind="stable")[: self._num_kept // 2]]
         rest = np.setdiff1d(rows, best)
-        return np.append(best, self._random.choice(rest, self._keep - len(best), replace=False))
+        return np.append(best, self._random.choice(rest, self._num_kept - len(best), replace=False))
 
     def _add(
         self, places: np.ndarray, before: np.ndarray, parents: np.ndarray, actions: np.ndarray
