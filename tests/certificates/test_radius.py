@@ -12,8 +12,9 @@ from remanence.certificates import find_radius
 from remanence.certificates._attack import _attempt, attack
 from remanence.certificates._disturbed import DisturbedPolicy
 from remanence.certificates._enclosures import Region, enclose
-from remanence.certificates._interval_policy import RIGHT, Policy
+from remanence.certificates._interval_policy import Policy
 from remanence.certificates._lasso import find_lasso, plan_rounds
+from remanence.certificates._walker import RIGHT
 from remanence.networks import Agent
 from remanence.store import name_leaves
 from tests.certificates.agents import CELLS, make_agent, solve_by_hand

@@ -16,11 +16,9 @@ def command(out, *more, settings=("num_iterations=2",)):
 def test_a_run_from_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     out = tmp_path / "run"
-    main(
-        command(
-            out, "--cell", "bmru", "--seeds", "1,3-4", settings=["num_iterations=2", "length=2"]
-        )
-    )
+    options = ["num_iterations=2", "length=2"]
+    given = command(out, "--cell", "bmru", "--seeds", "1,3-4", settings=options)
+    main(given)
     captured = capsys.readouterr()
     assert f"Finished after 2 iterations. The run is in {out}." in captured.out
     note, _, *rows = captured.out.splitlines()
@@ -31,6 +29,7 @@ def test_a_run_from_the_command_line(tmp_path, capsys, monkeypatch):
     assert "steps/s" in captured.err
     run = RunDirectory(out)
     assert run.load_agents().keys() == {1, 3, 4}
+    assert run.read_description()["command"][1:] == given
     what, about = (run.read_description()[part] for part in ("what", "about"))
     assert (about["changes"]["length"], about["changes"]["num_iterations"]) == (2, 2)
     assert what["architecture"]["cell"] == "bmru"

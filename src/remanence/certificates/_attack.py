@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from remanence.certificates._interval_policy import GOAL_ARMS, NUM_ACTIONS, RIGHT
-from remanence.certificates._walker import GOALS
+from remanence.certificates._interval_policy import GOAL_ARMS
+from remanence.certificates._walker import GOALS, NUM_ACTIONS, RIGHT
 from remanence.networks import Agent, Network
 from remanence.portable import PortablePolicy
 

@@ -14,12 +14,12 @@ import numpy as np
 from remanence.certificates._enclosures import Image, Region, as_image, enclose, measure
 from remanence.certificates._interval_policy import (
     BMRU,
-    NUM_ACTIONS,
     Composition,
     Policy,
     Stack,
 )
 from remanence.certificates._intervals import Dual, Interval, affine, relu, round_up
+from remanence.certificates._walker import NUM_ACTIONS
 
 ROOM = 1.001  # for an arithmetic that is coarser, as the checker's is
 TINY = 1e-9

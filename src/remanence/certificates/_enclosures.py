@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from remanence.certificates._interval_policy import GOAL_ARMS, RIGHT, Policy
+from remanence.certificates._interval_policy import GOAL_ARMS, Policy
 from remanence.certificates._intervals import Dual, Interval, UndecidedError, round_up
 from remanence.certificates._lengths import LengthSet
+from remanence.certificates._walker import RIGHT
 
 NO, YES, UNKNOWN = 0, 1, -1
 ROOM = 0.999

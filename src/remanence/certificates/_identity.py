@@ -4,7 +4,6 @@ import abc
 import hashlib
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from remanence import __version__
 from remanence.envs import AbstractEnvironment, describe
 from remanence.networks import Agent
-from remanence.store import describe_machine, name_leaves, write_json
+from remanence.store import describe_machine, list_versions, name_leaves, write_json
 
 PORTABLE_VERSION = 1
 
@@ -81,8 +79,7 @@ def name_compiled_program() -> dict[str, Any]:
     """What may change the bits of a compiled program on this machine."""
     return {
         "name": "compiled",
-        "remanence": __version__,
-        **{name: version(name) for name in ("jax", "jaxlib")},
+        **list_versions("jax", "jaxlib"),
         "backend": jax.default_backend(),
         "processor": _name_processor(),
     }

@@ -19,9 +19,8 @@ from remanence.certificates._intervals import (
     switch,
     tanh,
 )
+from remanence.certificates._walker import DOWN, NUM_ACTIONS, RIGHT, UP
 
-RIGHT, UP, LEFT, DOWN = range(4)
-NUM_ACTIONS = 4
 GOAL_ARMS = {-1: UP, 1: DOWN}
 
 # A second argument stands for a weight that is not there.

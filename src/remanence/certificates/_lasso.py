@@ -19,8 +19,9 @@ from remanence.certificates._attractors import (
 )
 from remanence.certificates._disturbed import DisturbedPolicy, Look
 from remanence.certificates._enclosures import YES, Region, as_image, enclose, fits, judge
-from remanence.certificates._interval_policy import GOAL_ARMS, RIGHT, Policy
+from remanence.certificates._interval_policy import GOAL_ARMS, Policy
 from remanence.certificates._intervals import Interval, UndecidedError
+from remanence.certificates._walker import RIGHT
 
 MOST_ROUND = 48
 MOST_BASES = 2

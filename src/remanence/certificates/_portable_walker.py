@@ -8,6 +8,7 @@ from remanence.certificates._arrivals import Undecided
 from remanence.certificates._walker import (
     ARMS,
     LEFT,
+    NUM_ACTIONS,
     RIGHT,
     TAPE_ROWS,
     AbstractWalker,
@@ -19,7 +20,6 @@ from remanence.certificates._walker import (
 from remanence.envs import AbstractEnvironment, PreviousAction
 from remanence.networks import Agent
 
-NUM_ACTIONS = 4
 NO_ACTION = 2**32 - 1  # before the first one
 
 

@@ -29,7 +29,8 @@ from remanence.errors import InvalidOptionError
 from remanence.networks import Agent, check_fits
 
 TAPE_ROWS = 1024
-RIGHT, UP, LEFT, DOWN = range(len(ACTION_NAMES))
+NUM_ACTIONS = len(ACTION_NAMES)
+RIGHT, UP, LEFT, DOWN = range(NUM_ACTIONS)
 ARMS = {UP: -1, DOWN: 1}
 GOALS = (-1, 1)
 RETURNS = {"right": REWARD_RIGHT_ARM, "wrong": REWARD_WRONG_ARM, "timeout": 0.0}

@@ -1,5 +1,6 @@
 """The command line: the only room that parses arguments and prints."""
 
+import dataclasses
 import importlib
 import os
 import signal
@@ -10,6 +11,7 @@ import tyro
 from rich.console import Console
 
 from remanence import __version__
+from remanence.cli._command_line import CommandLine
 from remanence.errors import RemanenceError
 
 if TYPE_CHECKING:
@@ -37,9 +39,9 @@ ALIASES = {"demo": ["play", "--agent", "all"]}
 
 def main(arguments: list[str] | None = None) -> None:
     """Run `remanence` with the given arguments, or those of the process."""
-    given = sys.argv[1:] if arguments is None else arguments
+    program, *given = sys.argv if arguments is None else [sys.argv[0], *arguments]
     try:
-        _run(_expand(given))
+        _run(CommandLine(program, tuple(given)))
     except RemanenceError as error:
         Console(stderr=True).print(f"error: {error}", style="red", highlight=False, markup=False)
         sys.exit(2)
@@ -51,12 +53,12 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _run(arguments: list[str]) -> None:
+def _run(typed: CommandLine) -> None:
     try:
-        if arguments == ["--version"]:
+        if typed.arguments == ("--version",):
             print(f"remanence {__version__}")
         else:
-            _parse(arguments).execute(Console())
+            _parse(_expand(list(typed.arguments)), typed).execute(Console())
     finally:
         # What is still to be written, such as a short --help, is written while errors are caught.
         sys.stdout.flush()
@@ -75,7 +77,11 @@ def _expand(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _parse(arguments: list[str]) -> "Command":
+def _parse(arguments: list[str], typed: CommandLine) -> "Command":
+    return dataclasses.replace(_parse_options(arguments), typed=typed)
+
+
+def _parse_options(arguments: list[str]) -> "Command":
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
     if arguments and arguments[0] in COMMANDS:
         name, *rest = arguments

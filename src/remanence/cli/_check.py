@@ -15,8 +15,9 @@ from remanence.cli._command import Command
 from remanence.errors import InvalidOptionError, StoreError
 from remanence.networks import Agent
 from remanence.store import open_pack
+from remanence.study import CERTIFICATE_FOLDERS
+from remanence.training import AGENT_FOLDER
 
-FOLDERS = ("certificates", "maze-certificates", "radii")
 WORST_FIRST = (1, 2, 3)  # refuted, cannot be read, not verified
 
 
@@ -66,7 +67,7 @@ class Check(Command):
         if not self.certificate.is_dir():
             return [(self.certificate, self.agent or _find_agent(self.certificate))]
         roots = filter(None, (self.certificate, open_pack(self.certificate)))
-        folders = (root / name for root in roots for name in FOLDERS)
+        folders = (root / name for root in roots for name in CERTIFICATE_FOLDERS)
         found = sorted(file for folder in folders for file in folder.glob("seed-*.json"))
         if not found:
             remedy = "make some with `remanence certify`"
@@ -80,7 +81,7 @@ class Check(Command):
 def _find_agent(certificate: Path) -> Path:
     """The agent of a certificate's run that has its name."""
     run = certificate.absolute().parent.parent
-    return run / "agents" / certificate.with_suffix(".safetensors").name
+    return run / AGENT_FOLDER / certificate.with_suffix(".safetensors").name
 
 
 def _rerun(agent: Path, environment: Mapping[str, Any], budget: int | None) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from remanence._plugins import import_code
-from remanence.cli._options import name_program
+from remanence.cli._command_line import CommandLine
 
 # For options that may be left out, where what they say tells what happens then.
 OPTIONAL = tyro.conf.arg(help_behavior_hint="")
@@ -39,6 +39,7 @@ class Command(abc.ABC):
         tyro.conf.arg(name="import", metavar="FILE|MODULE"),
     ] = ()
     """First import this Python file or module, which registers something of your own."""
+    typed: tyro.conf.Suppress[CommandLine] = dataclasses.field(default_factory=CommandLine)
 
     @abc.abstractmethod
     def run(self, console: Console) -> None:
@@ -47,7 +48,7 @@ class Command(abc.ABC):
     def propose(self, *words: object) -> str:
         """A command to run after this one, with what it has to import, as it can be typed."""
         imports = [word for source in self.imports for word in ("--import", source)]
-        return shlex.join([*name_program(), *map(str, words), *imports])
+        return shlex.join([*self.typed.name_program(), *map(str, words), *imports])
 
     def execute(self, console: Console) -> None:
         """Import what was asked for, and run."""

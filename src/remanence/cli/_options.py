@@ -2,29 +2,11 @@
 
 import json
 import re
-import shutil
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidOptionError
 from remanence.training import LARGEST_SEED, MOST_SEEDS, check_seeds
-
-
-def read_command() -> list[str]:
-    """The command line of this process, for records; without where the program lies."""
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
-
-
-def name_program() -> list[str]:
-    """What this program was called as, so that a command that it proposes can be typed as it is."""
-    called = Path(sys.argv[0])
-    if called.name == "__main__.py":
-        return ["python", "-m", "remanence"]
-    if called.name != "remanence" or shutil.which("remanence") == str(called):
-        return ["remanence"]
-    return [str(called)]
 
 
 def parse_options(assignments: Sequence[str]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from remanence._numbers import check_whole
 from remanence.cli._command import OPTIONAL, Command, print_text
-from remanence.cli._options import read_command
 from remanence.cli._results import print_relation
 from remanence.cli._slurm import SlurmChoices, count_jobs
 from remanence.cli._status import print_errors, to_json
@@ -124,7 +123,7 @@ class Reproduce(SlurmChoices, Command):
                     out,
                     study,
                     open_executor=executor,
-                    command=read_command(),
+                    command=self.typed.describe(),
                     rules=_describe_rules(study.name),
                     on_change=show,
                 )
@@ -140,7 +139,7 @@ class Reproduce(SlurmChoices, Command):
 
     def _submit(self, console: Console, out: Path, study: Study, slurm: SlurmOptions) -> None:
         rules = _describe_rules(study.name)
-        number = submit_study(out, study, slurm, command=read_command(), rules=rules)
+        number = submit_study(out, study, slurm, command=self.typed.describe(), rules=rules)
         if self.json:
             print(json.dumps({"out": str(out), "queued": number}))
             return

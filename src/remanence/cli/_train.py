@@ -5,7 +5,6 @@ import dataclasses
 import json
 import shlex
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from rich.table import Table
 
 from remanence.cells import registry as cell_registry
 from remanence.cli._command import OPTIONAL, Command, open_table, print_text
-from remanence.cli._options import name_program, parse_options, parse_seeds, read_command
+from remanence.cli._options import parse_options, parse_seeds
 from remanence.cli._profile import read_peak_memory, show_profile
 from remanence.cli._progress import show_progress
 from remanence.training import (
@@ -107,7 +106,7 @@ class Train(Command):
                     "network": self.network or preset.architecture,
                     "changes": changes,
                 },
-                command=read_command(),
+                command=self.typed.describe(),
                 on_iteration=lambda progress: (show(progress), log(progress)),
                 should_stop=stops,
             )
@@ -139,8 +138,8 @@ class Train(Command):
                 f"\nFinished after {iterations} iterations. The run is in {out}.\n"
                 f"To see how far these memories reach:  {self.propose('evaluate', out)}"
             )
-        arguments = [it for it in sys.argv[1:] if it != "--resume"]
-        command = shlex.join([*name_program(), *arguments, "--resume"])
+        arguments = [it for it in self.typed.arguments if it != "--resume"]
+        command = shlex.join([*self.typed.name_program(), *arguments, "--resume"])
         return f"\nStopped after {iterations} iterations. To go on:\n{command}"
 
     def _log(self, seeds: list[int]) -> Any:

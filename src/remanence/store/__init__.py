@@ -24,6 +24,7 @@ from remanence.store._machine import describe_machine as describe_machine
 from remanence.store._machine import describe_process as describe_process
 from remanence.store._machine import find_commit as find_commit
 from remanence.store._machine import find_user as find_user
+from remanence.store._machine import list_versions as list_versions
 from remanence.store._packs import find_packed as find_packed
 from remanence.store._packs import open_pack as open_pack
 from remanence.store._packs import unpack as unpack

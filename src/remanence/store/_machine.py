@@ -11,7 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-_OURS = "remanence-rl"
+from remanence import __version__
+
 GONE = "gone"
 _VERSIONED = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "duckdb")
 
@@ -25,10 +26,20 @@ def describe_process(command: Sequence[str] | None = None) -> dict[str, Any]:
     """
     return {
         "command": None if command is None else list(command),
-        "versions": {"remanence": version(_OURS)} | {name: version(name) for name in _VERSIONED},
+        "versions": list_versions(*_VERSIONED),
         "python": platform.python_version(),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def list_versions(*packages: str) -> dict[str, str]:
+    """The versions of remanence and of some packages, by name.
+
+    >>> from remanence import store
+    >>> list(store.list_versions("jax"))
+    ['remanence', 'jax']
+    """
+    return {"remanence": __version__} | {name: version(name) for name in packages}
 
 
 def find_commit(*files: Path) -> str:

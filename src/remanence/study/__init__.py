@@ -19,6 +19,7 @@ from remanence.study._profiles import load_profile as load_profile
 from remanence.study._profiles import load_slurm_options as load_slurm_options
 from remanence.study._profiles import read_variants as read_variants
 from remanence.study._queue import QueueError as QueueError
+from remanence.study._records import CERTIFICATE_FOLDERS as CERTIFICATE_FOLDERS
 from remanence.study._records import AgentGroup as AgentGroup
 from remanence.study._records import AgentRecords as AgentRecords
 from remanence.study._records import hash_weights as hash_weights

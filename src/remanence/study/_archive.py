@@ -31,11 +31,17 @@ from remanence.study._directory import StudyDirectory
 from remanence.study._entries import RunEntry, list_entries
 from remanence.study._inspection import find_flaws, is_done
 from remanence.study._plan import Job
-from remanence.study._records import AgentRecords, hash_weights
+from remanence.study._records import (
+    CERTIFICATES,
+    MAZE_CERTIFICATES,
+    RADII,
+    AgentRecords,
+    hash_weights,
+)
 from remanence.study._results import list_tables
 from remanence.study._rows import Columns
 from remanence.study._status import DONE, read_job_status
-from remanence.training import RunDirectory, read_hashes, write_hashes
+from remanence.training import AGENT_FOLDER, RunDirectory, read_hashes, write_hashes
 
 KEPT_WEIGHTS = ("small", "all", "none")
 KEPT_TABLES = ("small", "whole")
@@ -178,7 +184,7 @@ def _copy_run(entry: RunEntry, target: Path, weights: str, tables: str) -> bool:
         hashes = {seed: hash_weights(file) for seed, file in agents.items()}
     if hashes:
         write_hashes(target, hashes)
-    files |= {} if hashes else {f"agents/{file.name}": file for file in agents.values()}
+    files |= {} if hashes else {f"{AGENT_FOLDER}/{file.name}": file for file in agents.values()}
     if files:
         write_pack(target, {name: file.read_bytes() for name, file in files.items()})
     return not hashes
@@ -210,9 +216,9 @@ def _list_packed(entry: RunEntry) -> Iterator[tuple[str, Path]]:
     """Files about single agents, by the names that they have in a pack."""
     records = entry.records
     folders = {
-        "certificates": records.certificate_path,
-        "maze-certificates": records.maze_certificate_path,
-        "radii": records.radius_path,
+        CERTIFICATES: records.certificate_path,
+        MAZE_CERTIFICATES: records.maze_certificate_path,
+        RADII: records.radius_path,
     }
     for folder, find in folders.items():
         for seed in entry.seeds:

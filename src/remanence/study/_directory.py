@@ -25,7 +25,7 @@ from remanence.store import (
 )
 from remanence.study._older import list_older_tables
 from remanence.study._plan import Job, Study
-from remanence.study._records import AgentRecords
+from remanence.study._records import CERTIFICATES, AgentRecords
 from remanence.study._shards import adopt_additions, describe_whole, forgo_choices
 from remanence.study._stages import name_tables
 from remanence.training import RunDirectory, read_hashes
@@ -184,7 +184,7 @@ class StudyDirectory:
     def remove_leftovers(self, job: Job) -> None:
         """Remove the temporary files that an earlier attempt at a held job left."""
         run = self.open_run(job).path
-        remove_leftovers(run / "certificates")
+        remove_leftovers(run / CERTIFICATES)
         for file in (*run.glob("*.parquet"), self.status_path(job)):
             _remove_parts(file)
 

@@ -43,6 +43,9 @@ from remanence.study._older import derive_outcomes, find_older_table, is_exact, 
 from remanence.study._rows import Columns, collect_rows
 from remanence.training import RunDirectory
 
+# Where certificates of single agents are in a run, and what disturbances they survive.
+CERTIFICATE_FOLDERS = ("certificates", "maze-certificates", "radii")
+CERTIFICATES, MAZE_CERTIFICATES, RADII = CERTIFICATE_FOLDERS
 _WEIGHTS = "weights"
 
 
@@ -90,16 +93,16 @@ class AgentRecords:
 
     def maze_certificate_path(self, seed: int) -> Path:
         """The certificate of one agent for every sequence of mazes."""
-        return find_packed(self.path / "maze-certificates" / f"seed-{seed}.json")
+        return find_packed(self.path / MAZE_CERTIFICATES / f"seed-{seed}.json")
 
     def radius_path(self, seed: int) -> Path:
         """What one agent survives of disturbances, with the evidence."""
-        return find_packed(self.path / "radii" / f"seed-{seed}.json")
+        return find_packed(self.path / RADII / f"seed-{seed}.json")
 
     def _list_folders(self) -> list[Path]:
         """Where certificates are, and where an earlier version left them."""
         older = self.older.get("certificates")
-        return [self.path / "certificates", *([older.with_suffix("")] if older else [])]
+        return [self.path / CERTIFICATES, *([older.with_suffix("")] if older else [])]
 
     def has(self, *tables: str) -> bool:
         """Whether all of these tables are there."""
@@ -134,7 +137,7 @@ class AgentRecords:
     def list_certified(self) -> list[int]:
         """The seeds that there are certificates of."""
         packed = open_pack(self.path)
-        folders = [*self._list_folders(), *([packed / "certificates"] if packed else [])]
+        folders = [*self._list_folders(), *([packed / CERTIFICATES] if packed else [])]
         files = (file for it in folders for file in it.glob("seed-*.json"))
         numbers = {file.stem.removeprefix("seed-") for file in files}
         return sorted(int(number) for number in numbers if number.isdecimal())

@@ -21,6 +21,7 @@ from remanence.training._presets import Setup as Setup
 from remanence.training._presets import get_preset as get_preset
 from remanence.training._presets import presets as presets
 from remanence.training._presets import register_preset as register_preset
+from remanence.training._run import AGENT_FOLDER as AGENT_FOLDER
 from remanence.training._run import RunDirectory as RunDirectory
 from remanence.training._tensorboard import TensorBoardLog as TensorBoardLog
 from remanence.training._train import Progress as Progress

@@ -39,6 +39,7 @@ from remanence.training._description import FORMAT, find_foreign, is_description
 from remanence.training._learner import LearnerState
 from remanence.training._left_out import read_hashes
 
+AGENT_FOLDER = "agents"
 _DESCRIPTION, _CHECKPOINT, _CURVES = "run.json", "checkpoint.safetensors", "curves.parquet"
 _STATE, _CURVE = "state.", "curve."
 
@@ -322,7 +323,7 @@ class RunDirectory:
         return find_packed(self._name_agent(seed))
 
     def _name_agent(self, seed: int) -> Path:
-        return self.path / "agents" / f"seed-{seed}.safetensors"
+        return self.path / AGENT_FOLDER / f"seed-{seed}.safetensors"
 
 
 def _hash_agent(agent: Agent) -> str:
