@@ -105,10 +105,10 @@ def _list_corners(shape: tuple[int, ...]) -> np.ndarray:
 def _climb(
     policy: Network, true: Float[Array, "two steps size"], arm: int, radius: Float[Array, ""]
 ) -> Float[Array, "attacks steps size"]:
-    """Signed steps up the gradient of what is to go wrong, held within ±1 radius."""
-    climb = functools.partial(_climb_one, policy, true, arm, radius)
+    """For each end, in the corridor or at the junction, a climb to where it goes wrong there."""
+    climb_to = functools.partial(_climb_one, policy, true, arm, radius)
     targets = jnp.asarray(list(itertools.product(ENDS, (0, 1))), jnp.int32)
-    return jax.lax.map(lambda target: climb(target[0], target[1]), targets)
+    return jax.lax.map(lambda target: climb_to(target[0], target[1]), targets)
 
 
 def _climb_one(
@@ -132,11 +132,19 @@ def _climb_one(
         others = jnp.where(jnp.arange(NUM_ACTIONS) == action, -jnp.inf, logits[end])
         return jnp.max(others) - logits[end, action]
 
+    return climb(harm, true.shape[1:], NUM_CLIMBS)
+
+
+def climb(
+    harm: Callable[[Array], Array], shape: tuple[int, ...], num_steps: int
+) -> Float[Array, "steps size"]:
+    """Signed steps up the gradient of some harm, smaller and smaller ones, held within ±1."""
+
     def step(number: Array, offset: Array) -> Array:
         slope = jnp.sign(jax.grad(harm)(offset))
         return jnp.clip(offset + slope * 2.0 / (1.0 + number.astype(jnp.float32)), -1.0, 1.0)
 
-    return jax.lax.fori_loop(0, NUM_CLIMBS, step, jnp.zeros(true.shape[1:]))
+    return jax.lax.fori_loop(0, num_steps, step, jnp.zeros(shape))
 
 
 def _replay(

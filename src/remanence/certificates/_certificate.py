@@ -126,8 +126,6 @@ class Certificate(AbstractDocument):
     >>> certificate.save("certificate.json")
     """
 
-    agent: Mapping[str, Any]
-    environment: Mapping[str, Any]
     compiled: Findings
     portable: Findings | None
     contraction: Contraction
@@ -135,10 +133,7 @@ class Certificate(AbstractDocument):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": KIND,
-            "format": FORMAT,
-            "agent": dict(self.agent),
-            "environment": dict(self.environment),
+            **self.describe_subject(KIND, FORMAT),
             "compiled": self.compiled.to_json(),
             "portable": None if self.portable is None else self.portable.to_json(),
             "contraction": self.contraction.to_json(),

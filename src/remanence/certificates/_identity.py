@@ -1,6 +1,7 @@
 """By what a certificate knows the agent, the environment and the program that it is about."""
 
 import abc
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -18,12 +19,25 @@ from remanence.store import describe_machine, list_versions, name_leaves, write_
 PORTABLE_VERSION = 1
 
 
+@dataclasses.dataclass(frozen=True)
 class AbstractDocument(abc.ABC):
-    """What is written down for the independent checker."""
+    """What is written down for the independent checker, of an agent in an environment."""
+
+    agent: Mapping[str, Any]
+    environment: Mapping[str, Any]
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
         """All of it as the checker reads it."""
+
+    def describe_subject(self, kind: str, format: int) -> dict[str, Any]:
+        """What all documents begin with: what they are, and what they are about."""
+        return {
+            "kind": kind,
+            "format": format,
+            "agent": dict(self.agent),
+            "environment": dict(self.environment),
+        }
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""

@@ -115,11 +115,6 @@ class Interval:
         lower, upper = (np.minimum(np.maximum(it, low), high) for it in (self.lower, self.upper))
         return Interval(lower, upper, self.error)
 
-    def intersect(self, other: "Interval") -> "Interval":
-        """What is in both of two enclosures of the same numbers."""
-        ends = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
-        return Interval(*ends, np.maximum(self.error, other.error))
-
     def abs(self) -> "Interval":
         """The absolute values, exactly."""
         least = np.maximum(np.maximum(self.lower, -self.upper), 0)

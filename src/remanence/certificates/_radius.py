@@ -50,8 +50,6 @@ class Radius(AbstractDocument):
     ['agent', 'broken', 'certified', 'environment', 'format', 'kind']
     """
 
-    agent: Mapping[str, Any]
-    environment: Mapping[str, Any]
     certified: float
     lassos: Sequence[Lasso]
     broken: Break | None
@@ -59,10 +57,7 @@ class Radius(AbstractDocument):
     def to_json(self) -> dict[str, Any]:
         cues = [_write_lasso(lasso) for lasso in self.lassos]
         return {
-            "kind": KIND,
-            "format": FORMAT,
-            "agent": dict(self.agent),
-            "environment": dict(self.environment),
+            **self.describe_subject(KIND, FORMAT),
             "certified": {"radius": self.certified, "cues": cues} if cues else None,
             "broken": None if self.broken is None else _write_break(self.broken),
         }

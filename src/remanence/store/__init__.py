@@ -13,6 +13,7 @@ from remanence.store._files import locate_difference as locate_difference
 from remanence.store._files import read_json as read_json
 from remanence.store._files import remove_leftovers as remove_leftovers
 from remanence.store._files import set_aside as set_aside
+from remanence.store._files import write_bytes as write_bytes
 from remanence.store._files import write_json as write_json
 from remanence.store._files import write_text as write_text
 from remanence.store._files import write_whole as write_whole

@@ -11,7 +11,7 @@ import safetensors
 from safetensors.numpy import save
 
 from remanence.errors import StoreError
-from remanence.store._files import write_whole
+from remanence.store._files import write_bytes
 
 _HEADER = "remanence"
 _DIGEST = "sha256"
@@ -31,8 +31,7 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[st
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {_HEADER: json.dumps(header), _DIGEST: _digest(contiguous)}
     # Not `save_file`, whose files only their owner can read; results are for everyone.
-    written = save(contiguous, metadata)
-    write_whole(path, lambda temporary: temporary.write_bytes(written))
+    write_bytes(path, save(contiguous, metadata))
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

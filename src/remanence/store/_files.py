@@ -64,6 +64,18 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes as they are.
+
+    >>> from pathlib import Path
+    >>> from remanence import store
+    >>> store.write_bytes(Path("notes/one"), b"all of it")
+    >>> Path("notes/one").read_bytes()
+    b'all of it'
+    """
+    write_whole(path, lambda temporary: temporary.write_bytes(content))
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8.
 

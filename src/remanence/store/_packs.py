@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from remanence.errors import StoreError
-from remanence.store._files import write_whole
+from remanence.store._files import write_bytes
 
 PACK = "packed.tar.xz"
 
@@ -37,12 +37,7 @@ def write_pack(directory: Path, files: Mapping[str, bytes]) -> None:
             member = tarfile.TarInfo(name)
             member.size = len(files[name])
             tar.addfile(member, io.BytesIO(files[name]))
-    packed = lzma.compress(made.getvalue(), preset=9)
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(packed)
-
-    write_whole(directory / PACK, write)
+    write_bytes(directory / PACK, lzma.compress(made.getvalue(), preset=9))
 
 
 def find_packed(path: Path) -> Path:
@@ -92,7 +87,7 @@ def unpack(directory: Path) -> None:
         return
     for name, content in _read(pack).items():
         if not (directory / name).exists():
-            write_whole(directory / name, lambda temporary, it=content: _fill(temporary, it))
+            write_bytes(directory / name, content)
     pack.unlink(missing_ok=True)
 
 
@@ -123,7 +118,3 @@ def _read(pack: Path) -> dict[str, bytes]:
     if odd or len(files) < len(members) or any(name.startswith("/") for name in files):
         raise StoreError(pack, "this pack was not written by remanence", "restore it from a copy")
     return files
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

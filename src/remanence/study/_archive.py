@@ -22,10 +22,10 @@ from remanence.errors import InvalidOptionError, StoreError
 from remanence.store import (
     read_about,
     read_json,
+    write_bytes,
     write_json,
     write_pack,
     write_table,
-    write_whole,
 )
 from remanence.study._directory import StudyDirectory
 from remanence.study._entries import RunEntry, list_entries
@@ -227,12 +227,7 @@ def _list_packed(entry: RunEntry) -> Iterator[tuple[str, Path]]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    content = source.read_bytes()
-    write_whole(target, lambda temporary: _fill(temporary, content))
-
-
-def _fill(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    write_bytes(target, source.read_bytes())
 
 
 @contextlib.contextmanager

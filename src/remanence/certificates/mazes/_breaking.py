@@ -6,6 +6,7 @@ is found is true of its bits, and the smallest of all is not claimed.
 """
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from remanence.certificates._attack import LARGEST, disturb, narrow
+from remanence.certificates._attack import LARGEST, climb, disturb, narrow
 from remanence.certificates.mazes._case import Case
 from remanence.certificates.mazes._sequences import WRONG_ARM, Refutation, Visit
 from remanence.certificates.mazes._walks import ANY, GREEDY
@@ -179,9 +180,9 @@ def _climb(
     right: Int[Array, " ways"],
     radius: Float[Array, ""],
 ) -> Float[Array, "ways steps size"]:
-    """Signed steps up the gradient of what is to go wrong at the targets, held within ±1 radius."""
+    """Of each way, a climb to where it goes wrong at its target."""
 
-    def harm(offset: Array, seen: Array, target: Array, arm: Array) -> Array:
+    def harm(seen: Array, target: Array, arm: Array, offset: Array) -> Array:
         def step(state: Array, observation: Array) -> tuple[Array, Array]:
             logits, state = policy.step(observation, state)
             return state, logits
@@ -189,11 +190,7 @@ def _climb(
         _, logits = jax.lax.scan(step, policy.initial_state(), seen + radius * offset)
         return logits[target, UP + DOWN - arm] - logits[target, arm]
 
-    def climb(seen: Array, target: Array, arm: Array) -> Array:
-        def step(number: Array, offset: Array) -> Array:
-            slope = jnp.sign(jax.grad(harm)(offset, seen, target, arm))
-            return jnp.clip(offset + slope * 2.0 / (1.0 + number.astype(jnp.float32)), -1.0, 1.0)
+    def climb_one(seen: Array, target: Array, arm: Array) -> Array:
+        return climb(functools.partial(harm, seen, target, arm), seen.shape, NUM_CLIMBS)
 
-        return jax.lax.fori_loop(0, NUM_CLIMBS, step, jnp.zeros(seen.shape))
-
-    return jax.vmap(climb)(true, targets, right)
+    return jax.vmap(climb_one)(true, targets, right)

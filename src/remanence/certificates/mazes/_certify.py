@@ -51,8 +51,6 @@ class MazeCertificate(AbstractDocument):
     >>> certificate.save("certificate.json")
     """
 
-    agent: Mapping[str, Any]
-    environment: Mapping[str, Any]
     program: Mapping[str, Any]
     findings: tuple[TableFinding, ...]
     forgotten: int | None = None
@@ -73,10 +71,7 @@ class MazeCertificate(AbstractDocument):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": KIND,
-            "format": FORMAT,
-            "agent": dict(self.agent),
-            "environment": dict(self.environment),
+            **self.describe_subject(KIND, FORMAT),
             "program": dict(self.program),
             "findings": [found.to_json() for found in self.findings],
             "forgotten": self.forgotten,

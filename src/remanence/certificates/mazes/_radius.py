@@ -104,8 +104,6 @@ class MazeRadius(AbstractDocument):
     ['agent', 'environment', 'format', 'kind', 'program', 'tables', 'walk']
     """
 
-    agent: Mapping[str, Any]
-    environment: Mapping[str, Any]
     program: Mapping[str, Any]
     walk: str
     tables: Sequence[TableRadius]
@@ -123,10 +121,7 @@ class MazeRadius(AbstractDocument):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "kind": KIND,
-            "format": FORMAT,
-            "agent": dict(self.agent),
-            "environment": dict(self.environment),
+            **self.describe_subject(KIND, FORMAT),
             "program": dict(self.program),
             "walk": self.walk,
             "tables": [it.to_json() for it in self.tables],
