@@ -20,7 +20,8 @@ SOURCE = ROOT / "src" / "remanence"
 # Every public function and class of these rooms has an example; a room is added when it has them.
 COVERED = (
     *("cells", "networks", "dynamics", "store", "portable"),
-    *("envs", "evaluation", "certificates", "training", "study"),
+    *("envs", "evaluation", "certificates", "certificates.mazes", "training", "study"),
+    *("figures", "report", "checker", "errors"),
 )
 # These take all of a learner's state, which nothing that is public has.
 EXEMPT = {"training.RunDirectory.save_checkpoint", "training.RunDirectory.load_checkpoint"}
@@ -110,12 +111,11 @@ def find_uncalled(kind: type) -> list[str]:
     ]
 
 
-def find_public(room: str) -> dict[str, Any]:
-    """The functions and classes that a room re-exports, with those that it imports late."""
-    module = importlib.import_module(f"remanence.{room}")
-    files = [SOURCE / room / "__init__.py", SOURCE / room / "_public.py"]
+def list_exported(folder: Path) -> list[str]:
+    """The names that a folder re-exports."""
+    files = [folder / "__init__.py", folder / "_public.py"]
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files if file.exists()]
-    names = [
+    return [
         alias.name
         for tree in trees
         for node in ast.walk(tree)
@@ -123,6 +123,21 @@ def find_public(room: str) -> dict[str, Any]:
         for alias in node.names
         if alias.asname == alias.name
     ]
+
+
+def list_defined(module: ModuleType) -> list[str]:
+    """The public names that a room of one file defines."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+def find_public(room: str) -> dict[str, Any]:
+    """The functions and classes that a room offers, with those that it imports late."""
+    module, folder = importlib.import_module(f"remanence.{room}"), SOURCE.joinpath(*room.split("."))
+    names = list_exported(folder) if folder.is_dir() else list_defined(module)
     found = {f"{room}.{name}": getattr(module, name) for name in names}
     return {
         name: thing

@@ -6,7 +6,15 @@ from typing import Any
 
 
 class RemanenceError(Exception):
-    """Base of every error that remanence raises on purpose."""
+    """Base of every error that remanence raises on purpose.
+
+    >>> from remanence import envs, errors
+    >>> try:
+    ...     envs.make("tmaze", length=0)
+    ... except errors.RemanenceError as error:
+    ...     print(type(error).__name__)
+    InvalidOptionError
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By its message alone, as what it was made from is not kept; workers send errors home.
@@ -14,7 +22,12 @@ class RemanenceError(Exception):
 
 
 class InvalidOptionError(RemanenceError, ValueError):
-    """An option has a value that cannot work."""
+    """An option has a value that cannot work.
+
+    >>> from remanence import errors
+    >>> print(errors.InvalidOptionError("length", 0, "use at least 1"))
+    length = 0 is not possible: use at least 1.
+    """
 
     def __init__(self, option: str, received: object, remedy: str):
         super().__init__(f"{option} = {received!r} is not possible: {remedy}.")
@@ -25,6 +38,10 @@ class UnknownNameError(RemanenceError, LookupError):
 
     `listing` says what is known in a better order than that of the alphabet; `registered`, that a
     user's own code can make more names known.
+
+    >>> from remanence import errors
+    >>> print(errors.UnknownNameError("cell", "gruu", ["lstm", "gru"]))
+    unknown cell 'gruu'. Did you mean 'gru'? Known: gru, lstm.
     """
 
     def __init__(
@@ -45,7 +62,12 @@ class UnknownNameError(RemanenceError, LookupError):
 
 
 class MissingDependencyError(RemanenceError, ImportError):
-    """A feature needs a package that is installed only on request."""
+    """A feature needs a package that is installed only on request.
+
+    >>> from remanence import errors
+    >>> print(errors.MissingDependencyError("The window", "pygame", "gymnasium"))
+    The window needs the package 'pygame', which is not installed: install it, or ...
+    """
 
     def __init__(self, feature: str, package: str, extra: str):
         super().__init__(
@@ -55,7 +77,12 @@ class MissingDependencyError(RemanenceError, ImportError):
 
 
 class PluginError(RemanenceError, ImportError):
-    """Code that was to plug in cannot be imported."""
+    """Code that was to plug in cannot be imported.
+
+    >>> from remanence import errors
+    >>> print(errors.PluginError("my_task.py", NameError("name 'envs' is not defined")))
+    my_task.py cannot be imported (NameError: name 'envs' is not defined). Give a Python file, ...
+    """
 
     def __init__(self, source: str, cause: BaseException):
         told = f"{type(cause).__name__}: {cause}"
@@ -66,7 +93,12 @@ class PluginError(RemanenceError, ImportError):
 
 
 class MissingMethodError(RemanenceError, NotImplementedError):
-    """An environment of the user's own lacks a method that something asks it for."""
+    """An environment of the user's own lacks a method that something asks it for.
+
+    >>> from remanence import errors
+    >>> print(errors.MissingMethodError("MyMaze", "judge", "which tells right from wrong"))
+    MyMaze does not define judge, which tells right from wrong: write it as ...
+    """
 
     def __init__(self, owner: str, method: str, need: str):
         super().__init__(
@@ -76,7 +108,13 @@ class MissingMethodError(RemanenceError, NotImplementedError):
 
 
 class StoreError(RemanenceError, OSError):
-    """A file or directory cannot be read or written as it should; nothing there was changed."""
+    """A file or directory cannot be read or written as it should; nothing there was changed.
+
+    >>> from remanence import errors
+    >>> error = errors.StoreError("run.json", "this is not JSON", "restore it from a copy")
+    >>> print(error, error.problem, sep="; ")
+    run.json: this is not JSON; restore it from a copy.; this is not JSON
+    """
 
     problem: str = ""
 

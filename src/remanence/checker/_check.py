@@ -47,7 +47,16 @@ Rerun = Callable[[Mapping[str, Any], int | None], Mapping[str, Any]]
 def check(
     certificate_path: str | Path, agent_path: str | Path, rerun: Rerun | None = None
 ) -> Judgement:
-    """Check every statement; raises `CertificateError` for what cannot be read."""
+    """Check every statement; raises `CertificateError` for what cannot be read.
+
+    >>> from remanence import certificates, checker, envs, networks
+    >>> weights = "examples/agents/mingru/agents/seed-1.safetensors"
+    >>> agent = networks.Agent.load(weights)
+    >>> certificates.find_radius(agent, envs.make("tmaze")).save("radius.json")
+    >>> found = checker.check("radius.json", weights)
+    >>> found.verdict, found.exit_code, found.statements[-1].part
+    ('verified', 0, 'broken')
+    """
     content = read_bytes(certificate_path, LARGEST_FILE)
     certificate = _read(parse_json(content, str(certificate_path)))
     arrays, architecture = read_agent(agent_path)

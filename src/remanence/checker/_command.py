@@ -39,6 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 if all of it is verified, 1 if something is refuted, 2 if it cannot be read, and 3 if nothing
     is refuted and something is not verified.
+
+    >>> from remanence import checker
+    >>> checker.main(["certificate.json", "agent.safetensors", "--json"])
+    {"verdict": "cannot be read", "problem": "certificate.json: No such file or directory"}
+    2
     """
     parser = argparse.ArgumentParser(prog="checker", description=__doc__)
     parser.add_argument("certificate", type=Path, help="what `remanence certify` wrote")
@@ -49,7 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(certificate: Path, agent: Path, as_json: bool) -> int:
-    """The same for paths."""
+    """The same for paths.
+
+    >>> from pathlib import Path
+    >>> from remanence import checker
+    >>> checker.run(Path("certificate.json"), Path("agent.safetensors"), as_json=False)
+    2
+    """
     outcome = examine(certificate, agent, as_json)
     outcome.print()
     return outcome.exit_code
@@ -72,7 +83,14 @@ class Outcome:
 
 
 def examine(certificate: Path, agent: Path, as_json: bool, rerun: Rerun | None = None) -> Outcome:
-    """Check a certificate without saying anything yet."""
+    """Check a certificate without saying anything yet.
+
+    >>> from pathlib import Path
+    >>> from remanence import checker
+    >>> outcome = checker.examine(Path("certificate.json"), Path("agent.safetensors"), False)
+    >>> outcome.exit_code, outcome.complaint
+    (2, 'cannot be checked: certificate.json: No such file or directory')
+    """
     try:
         judgement = check(certificate, agent, rerun)
     except CertificateError as error:

@@ -14,7 +14,13 @@ Check = Callable[[dict[str, Any], str], None]
 
 
 class CertificateError(ValueError):
-    """A certificate or a file of weights that cannot be read as one."""
+    """A certificate or a file of weights that cannot be read as one.
+
+    >>> from remanence import checker
+    >>> checker.check("certificate.json", "agent.safetensors")
+    Traceback (most recent call last):
+    remanence.checker._fields.CertificateError: certificate.json: No such file or directory
+    """
 
 
 def demand(holds: bool, problem: str) -> None:

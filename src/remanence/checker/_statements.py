@@ -19,7 +19,13 @@ CHECKED = {VERIFIED: 0, REFUTED: 1, NOT_REPRODUCED: 3, NOT_CHECKED: 3}
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """One thing that a certificate says: of what, in words, what came of it, and why."""
+    """One thing that a certificate says: of what, in words, what came of it, and why.
+
+    >>> from remanence import checker
+    >>> statement = checker.Statement("portable", "merge", "the memories are the same", "verified")
+    >>> checker.CHECKED[statement.status], statement.note
+    (0, None)
+    """
 
     part: str
     name: str

@@ -37,6 +37,13 @@ class MazeBreak:
     `kind` and `visits` are those of a refutation. Each number of `observations` (steps,
     observation) is within `radius` of what there is to be seen; they are None where nothing has to
     be disturbed for it, and the radius is 0.
+
+    >>> from remanence.certificates import mazes
+    >>> visit = mazes.Visit(index=1, length=2, actions=(0, 3))
+    >>> broken = mazes.MazeBreak(0.5, "wrong arm", (visit,), np.zeros((2, 4)))
+    >>> found = broken.to_json()
+    >>> found["mazes"], len(found["observations"])
+    ([{'index': 1, 'length': 2, 'actions': [['right', 1], ['down', 1]]}], 2)
     """
 
     radius: float

@@ -62,7 +62,13 @@ class Proof:
 
 @dataclasses.dataclass(frozen=True)
 class TableRadius:
-    """What disturbances a memory of one table survives: proved, and found to break it."""
+    """What disturbances a memory of one table survives: proved, and found to break it.
+
+    >>> from remanence.certificates import mazes
+    >>> radius = mazes.TableRadius((1, -1), proof=None, broken=None)
+    >>> radius.certified, radius.to_json()["table"]
+    (0.0, [1, -1])
+    """
 
     table: tuple[int, ...]
     proof: Proof | None

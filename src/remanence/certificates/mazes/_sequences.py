@@ -41,6 +41,12 @@ class Refutation:
 
     `earliest` tells that no sequence with fewer mazes ends so. The last maze ends with the wrong
     arm, or with the step after which place and memory are what they have been before.
+
+    >>> from remanence.certificates import mazes
+    >>> visits = tuple(mazes.Visit(index, 1, (3,)) for index in (1, 0))
+    >>> refutation = mazes.Refutation("wrong arm", visits, earliest=True)
+    >>> refutation.num_mazes, [maze["index"] for maze in refutation.to_json()["mazes"]]
+    (2, [1, 0])
     """
 
     kind: str

@@ -45,6 +45,9 @@ class World:
     [6, -1, 6, -1]
     >>> world.observe([1, -1, -1])[world.openings].tolist()[2]
     [1.0, -1.0, -1.0, 2.0, 1.0]
+    >>> arms = world.find_right_arms([1, -1, -1])[world.entrances]
+    >>> [envs.ACTION_NAMES[arm] for arm in arms]
+    ['down', 'up', 'up']
     """
 
     def __init__(self, maze: LookupTreeMaze, lengths: Sequence[int] = LENGTHS):
