@@ -11,7 +11,7 @@ from rich.console import Console
 
 from remanence.cli._agents import open_agents
 from remanence.cli._certified import ROUNDING
-from remanence.cli._command import OPTIONAL, Command, tell
+from remanence.cli._command import OPTIONAL, Command, print_text
 from remanence.cli._evaluation_tables import tabulate_evaluation
 from remanence.cli._progress import show_count
 from remanence.envs import AbstractEnvironment, space_lengths
@@ -87,7 +87,7 @@ class Evaluate(Command):
             console.print(table)
             console.print()
         if narrow:
-            tell(console, f"There is no room for more columns. {self._name_rest(out)}")
+            print_text(console, f"There is no room for more columns. {self._name_rest(out)}")
         console.print(_explain(evaluation, group, self.sampled), highlight=False, soft_wrap=False)
 
     def _name_rest(self, out: Path) -> str:
