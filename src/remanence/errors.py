@@ -10,7 +10,7 @@ class RemanenceError(Exception):
 
     >>> from remanence import envs, errors
     >>> try:
-    ...     envs.make("tmaze", length=0)
+    ...     envs.make("lookup-tree-maze", length=0)
     ... except errors.RemanenceError as error:
     ...     print(type(error).__name__)
     InvalidOptionError

@@ -245,7 +245,7 @@ def test_rounding_alone_does_not_make_it_multistable():
 
 def test_lingering_at_many_junctions_may_take_longer_than_an_orbit():
     """One that only goes right stalls at every junction, each of which has to be looked at."""
-    agent = make_agent("mingru", 0, gain=1.0)
+    agent = make_agent("gru", 0, gain=1.0)
     stays = jnp.asarray([1e6, 0.0, 0.0, 0.0])
     policy = eqx.tree_at(lambda it: it.output.bias, agent.policy, stays)
     agent = eqx.tree_at(lambda it: it.policy, agent, policy)

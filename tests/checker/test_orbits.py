@@ -127,6 +127,9 @@ class Table(Machine):
     def turn(self, memories: Sequence[int]) -> list[int]:
         return [self.step(memory, 1)[1] for memory in memories]
 
+    def look_together(self, memories: Sequence[int]) -> dict[int, tuple[int, int]]:
+        return {}  # nothing is known of an automaton but its steps
+
     def state(self, memory: int) -> list[float]:
         return [float(self.memories[memory][0])]
 

@@ -22,6 +22,7 @@ from remanence.certificates._course import (
     find_solved,
     find_solved_among,
 )
+from remanence.certificates._crowds import Crowds, make_crowds
 from remanence.certificates._failures import explain_loss, explain_waste
 from remanence.certificates._identity import (
     PORTABLE_VERSION,
@@ -96,7 +97,9 @@ def find_compiled(
     """
     check_whole("budget", budget, 1)
     lingering = budget * _afford_lingering(agent)
-    return _find(Walker(agent, env[0]), env, name_compiled_program(), budget, lingering)
+    walker = Walker(agent, env[0])
+    crowds = make_crowds(walker, agent, env[0])
+    return _find(walker, env, name_compiled_program(), budget, lingering, crowds=crowds)
 
 
 def _afford_lingering(agent: Agent) -> int:
@@ -120,7 +123,8 @@ def find_portable(
     walker = PortableWalker(agent, env[0])
     name = {"name": "portable", "version": PORTABLE_VERSION, "precision": walker.precision}
     budget = min(budget, PORTABLE_BUDGET)
-    return _find(walker, env, name, budget, lingering=budget, at_once=True)
+    crowds = make_crowds(walker, agent, env[0])
+    return _find(walker, env, name, budget, lingering=budget, at_once=True, crowds=crowds)
 
 
 def _find(
@@ -130,8 +134,9 @@ def _find(
     budget: int,
     lingering: int,
     at_once: bool = False,
+    crowds: Crowds | None = None,
 ) -> Findings:
-    itineraries = {goal: Itinerary(walker, goal, lingering, at_once) for goal in GOALS}
+    itineraries = {goal: Itinerary(walker, goal, lingering, at_once, crowds) for goal in GOALS}
     # The checker looks at all lengths of both cues, so of the portable program no less is done.
     again = None if at_once else lingering
     for itinerary in itineraries.values():

@@ -42,7 +42,7 @@ def chart_course(itinerary: Itinerary, budget: int) -> Course:
     close_orbit(itinerary, budget)
     arrivals = itinerary.find_arrivals()
     num_listed = len(arrivals.times)
-    itinerary.prepare(arrivals.times[1:] - 1)
+    itinerary.settle(arrivals.times[1:] - 1)
     if arrivals.shift == 0:
         num_listed += 1  # one that is never reached stands for all longer ones
     else:

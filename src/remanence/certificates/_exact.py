@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from remanence.certificates._arrivals import Undecided
+from remanence.certificates._crowds import make_crowds
 from remanence.certificates._itinerary import NEVER, Ending, Itinerary
 from remanence.certificates._walker import (
     GOALS,
@@ -85,7 +86,8 @@ class ExactEvaluator:
     def run(self, agent: Agent, lengths: Sequence[int]) -> Iterator[ExactEpisode]:
         """Length by length, and cue by cue at each."""
         walker = Walker(agent, self._environment)
-        itineraries = {goal: Itinerary(walker, goal) for goal in GOALS}
+        crowds = make_crowds(walker, agent, self._environment)
+        itineraries = {goal: Itinerary(walker, goal, crowds=crowds) for goal in GOALS}
         for length in lengths:
             limit = self._limit_factor * length
             for cue, goal in enumerate(GOALS):

@@ -17,9 +17,12 @@ from remanence.certificates._arrivals import (
     find_arrivals,
     list_arrivals,
 )
+from remanence.certificates._crowds import Crowds
 from remanence.certificates._lingering import Response, respond
 from remanence.certificates._orbit import Orbit
 from remanence.certificates._walker import ARMS, AbstractWalker, Spot
+
+MOST_TOGETHER = 4096  # memories, each of which takes as much space as a state
 
 
 class Ending(NamedTuple):
@@ -46,8 +49,10 @@ class Itinerary:
         goal: int,
         lingering_budget: int | float = math.inf,
         at_once: bool = False,
+        crowds: Crowds | None = None,
     ):
         self._walker = walker
+        self._crowds = crowds
         self._lingering_budget = lingering_budget
         self.goal = goal
         self.orbit = Orbit(walker, goal, at_once)
@@ -104,6 +109,26 @@ class Itinerary:
         fresh = np.array(sorted(wanted), int)
         self._decisions.update(zip(fresh.tolist(), self.orbit.decide(fresh).tolist(), strict=True))
 
+    def settle(self, times: Int[np.ndarray, " times"]) -> None:
+        """Find out what follows at the junction after many times at once, as far as that goes."""
+        self.prepare(times)
+        if self._crowds is None:
+            return
+        distinct = {self.orbit.reduce(int(time)) for time in times}
+        lingering = sorted(time for time in distinct if self.decide(time) not in ARMS)
+        # Late ones first: they are most alike, so that if nothing is known of these, it ends there.
+        for end in range(len(lingering), 0, -MOST_TOGETHER):
+            some = lingering[max(0, end - MOST_TOGETHER) : end]
+            memories = np.stack([self.orbit.memory(time) for time in some])
+            settled = {
+                (time, None): Response(*response)
+                for crowd, *response in self._crowds.follow(memories)
+                for time in some[crowd]
+            }
+            if not settled:
+                break
+            self._responses |= settled
+
     def find_arrivals(self) -> Arrivals:
         """Arrivals at all levels; the orbit must have closed."""
         if self._closed_arrivals is None:
@@ -143,7 +168,9 @@ class Itinerary:
             if self._lingering_budget <= 0:
                 raise Exhausted("there is too much lingering at junctions to look at all of it")
             memory = None if time is None else self.orbit.memory(time)
-            response, num_steps = respond(self._walker, memory, self.goal, length, budget)
+            response, num_steps = respond(
+                self._walker, memory, self.goal, length, budget, self._crowds
+            )
             self._lingering_budget -= num_steps
             self._responses[time, length] = response
         return self._responses[time, length]

@@ -9,9 +9,11 @@ import dataclasses
 import numpy as np
 
 from remanence.certificates._arrivals import Undecided
+from remanence.certificates._crowds import Crowds
 from remanence.certificates._walker import ENDLESS, AbstractWalker, Spot, Trace
 
 FIRST_STEPS = 16
+PATIENCE = 1024  # steps before it is asked whether an agent that bumps on ever stops
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,12 @@ class Response:
 
 
 def respond(
-    walker: AbstractWalker, memory: np.ndarray | None, goal: int, length: int | None, budget: int
+    walker: AbstractWalker,
+    memory: np.ndarray | None,
+    goal: int,
+    length: int | None,
+    budget: int,
+    crowds: Crowds | None = None,
 ) -> tuple[Response, int]:
     """What follows on arrival at the junction, and how many steps it took to find out.
 
@@ -37,7 +44,7 @@ def respond(
     Without a memory the agent looks for the first time, which it does at a junction in a maze of
     length 1.
     """
-    search = _Search(walker, goal, length or ENDLESS, memory)
+    search = _Search(walker, goal, length or ENDLESS, memory, crowds)
     while search.num_steps < budget:
         response = search.advance(budget - search.num_steps, endless=length is None)
         if response is not None:
@@ -48,8 +55,16 @@ def respond(
 class _Search:
     """A simulation in blocks, which keeps one (memory, distance) and waits for it to repeat."""
 
-    def __init__(self, walker: AbstractWalker, goal: int, length: int, memory: np.ndarray | None):
+    def __init__(
+        self,
+        walker: AbstractWalker,
+        goal: int,
+        length: int,
+        memory: np.ndarray | None,
+        crowds: Crowds | None,
+    ):
         self._walker = walker
+        self._crowds = crowds
         self._spot = Spot(goal, length, length - 1, memory)
         self.num_steps = 0
         self._farthest = 0
@@ -71,10 +86,18 @@ class _Search:
         last = self.num_steps - 1
         if self._kept is None or last >= 2 * self._kept[0]:
             self._kept = last, trace.memories[-1], int(distances[-1])
+            if response is None and self._stays(trace, distances):
+                return Response(arm=0, num_steps=0, reach=self._farthest)
         self._spot = self._spot._replace(
             position=int(trace.positions[-1]), memory=trace.memories[-1]
         )
         return response
+
+    def _stays(self, trace: Trace, distances: np.ndarray) -> bool:
+        """Whether it bumps on at the junction, and can be shown to do so for ever."""
+        if self._crowds is None or self.num_steps < PATIENCE or distances.any():
+            return False
+        return self._crowds.stays(trace.memories[-1])
 
     def _note_visits(self, begin: int, distances: np.ndarray) -> None:
         visits = np.flatnonzero(distances == 0)

@@ -120,7 +120,7 @@ class Orbit:
         begin = self.num_steps
         trace = self._walk(self._corners[-1], size)
         self._ends.append(begin + len(trace.actions))
-        self._corners.append(trace.memories[-1])
+        self._corners.append(trace.memories[-1].copy())  # a view would keep the whole block
         self._actions.append(trace.actions)
         self._keep_block(len(self._ends) - 1, trace.memories)
         self._look_for_repetition(begin, trace.memories)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ._crowds import make_crowds
 from ._kernel import DOWN, LEFT, RIGHT, UP
 from ._lengths import MOST_LISTED, Lengths, TooLongError
 from ._program import Look, Program
@@ -19,6 +20,7 @@ MOVES = {RIGHT: 1, LEFT: -1}
 MOST_WALKED = 2**25  # positions that are listed of one walk
 MOST_LINGERING = 400_000  # steps at junctions, for one cue
 MOST_AT_ONCE = 64  # steps side by side, of which each takes as much space as the weights
+LARGEST_CROWD = 4096  # memories
 
 
 class Machine:
@@ -34,6 +36,7 @@ class Machine:
         self._numbers: dict[tuple[bytes, int], int] = {}
         self._steps: dict[tuple[int, int], tuple[int, int]] = {}
         self._looks: dict[tuple[int, int, int | None], Look] = {}
+        self._crowds = make_crowds(program)
 
     def open(self, cue: int, junction: int) -> tuple[int, int]:
         """Memory and action after the first observation."""
@@ -60,6 +63,19 @@ class Machine:
                 for memory, after, logits in rows:
                     self._steps[memory, 1] = self._remember(after, logits)
         return [self.step(memory, 1)[1] for memory in memories]
+
+    def look_together(self, memories: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Arms and numbers of steps of those that see the junction and are like others then."""
+        found: dict[int, tuple[int, int]] = {}
+        for end in range(len(memories), 0, -LARGEST_CROWD) if self._crowds else ():
+            some = memories[max(0, end - LARGEST_CROWD) : end]
+            states = np.array([self._states[memory][0] for memory in some])
+            known = len(found)
+            for first, last, *what in self._crowds.settle(states):
+                found |= dict.fromkeys(some[first:last], tuple(what))
+            if len(found) == known:
+                break  # those before are less alike
+        return found
 
     def state(self, memory: int) -> list[float]:
         """The numbers that a memory stands for."""
@@ -238,6 +254,14 @@ class Junction:
             arm, steps, _ = self._linger(memory, action, wall=length - 1)
         return (arm, time + steps) if arm else (0, 0)
 
+    def settle(self, memories: Sequence[int]) -> None:
+        """Find out together what follows those that do not take an arm at once."""
+        machine = self._orbit.machine
+        actions = zip(memories, machine.turn(memories), strict=True)
+        lingering = dict.fromkeys(memory for memory, action in actions if action not in ARMS)
+        for memory, (arm, steps) in machine.look_together(list(lingering)).items():
+            self._endless[memory] = arm, steps, 0
+
     def respond(self, memory: int) -> tuple[int, int, int]:
         """Arm, steps, and the length above which that is the same for every length."""
         if memory not in self._endless:
@@ -254,6 +278,9 @@ class Junction:
             away = max(away - MOVES.get(action, 0), 0)
             away = away if wall is None else min(away, wall)
             farthest = max(farthest, away)
+            if not away and self._endless.get(memory, (0, 0, 1))[2] == 0:
+                arm, more, _ = self._endless[memory]  # which never leaves the junction
+                return arm, steps + more if arm else 0, farthest
             if (memory, away) in seen:
                 return 0, 0, farthest
             seen[memory, away] = steps
@@ -291,6 +318,8 @@ class Course:
 def chart(orbit: Orbit, factor: int | None) -> Course:
     """All lengths of a closed orbit; a maze of length L is over after `factor` L steps."""
     arrivals, junction = list_arrivals(orbit), Junction(orbit)
+    opened, _ = orbit.machine.open(orbit.cue, 1)
+    junction.settle([*(orbit.memory(time - 1) for time in arrivals.times[1:]), opened])
     count = len(arrivals.times)
     if not arrivals.levels:
         count += 1  # one that is never reached stands for all longer ones

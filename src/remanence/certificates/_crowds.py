@@ -1,0 +1,176 @@
+"""What becomes of all memories between two at the junction, for layers of minGRU.
+
+A unit goes from h to z h + (1 - z) n, where z and n come from the layers below. A program computes
+that by operations of which each keeps order when it rounds. So of memories that differ in the last
+layer alone, those between two stay between what these become, bit for bit, and the agent's own
+program says what that is. Actions are judged for every program at once, by `_intervals`.
+"""
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from remanence.certificates._arrivals import Undecided
+from remanence.certificates._enclosures import YES, judge
+from remanence.certificates._identity import take_policy
+from remanence.certificates._interval_policy import Policy
+from remanence.certificates._intervals import Interval, UndecidedError
+from remanence.certificates._walker import (
+    ENDLESS,
+    GOALS,
+    RIGHT,
+    TAPE_ROWS,
+    AbstractWalker,
+    Memories,
+    Spot,
+    Trace,
+)
+from remanence.envs import AbstractEnvironment, TMaze
+from remanence.networks import Agent
+
+FIRST_STEPS = 16
+MOST_STEPS = 4096  # of one crowd
+MOST_CROWDS = 1000  # between two that stay together: to follow each memory is then no slower
+MOST_WIDENINGS = 60
+
+Ends = tuple[np.ndarray, np.ndarray]  # the least and the greatest memory
+
+
+def make_crowds(
+    walker: AbstractWalker, agent: Agent, environment: AbstractEnvironment
+) -> "Crowds | None":
+    """What looks at many memories of an agent at once, if its cell keeps order."""
+    # Other processors than a CPU may round products to less than `_intervals` allows for.
+    if jax.default_backend() != "cpu" or not isinstance(environment, TMaze):
+        return None
+    arrays, architecture = take_policy(agent)
+    if architecture["cell"] != "mingru":
+        return None
+    try:
+        return Crowds(walker, Policy(arrays, architecture))
+    except UndecidedError:
+        return None
+
+
+class Crowds:
+    """Memories that a walker has at the junction, looked at together."""
+
+    def __init__(self, walker: AbstractWalker, policy: Policy):
+        self._walker, self._policy = walker, policy
+        size, layer = policy.cell.state_size, policy.architecture["state_size"]
+        self._below, self._last = slice(size - layer), slice(size - layer, size)
+
+    def follow(self, memories: Memories) -> Iterator[tuple[slice, int, int]]:
+        """Which memories, one after the other, enter which arm after how many steps.
+
+        The arm is 0 where none is ever entered. The largest crowds come first, and one that does
+        not stay together is looked at in halves. What is in no slice is not settled.
+        """
+        crowds, num_failed = self._group(memories), 0
+        while crowds and num_failed < MOST_CROWDS:
+            crowd = crowds.pop()
+            response = self._respond(self._bound(memories[crowd]))
+            num_failed = 0 if response else num_failed + 1
+            if response:
+                yield crowd, *response
+            elif crowd.stop - crowd.start > 1:
+                middle = (crowd.start + crowd.stop) // 2
+                crowds += [slice(crowd.start, middle), slice(middle, crowd.stop)]
+
+    def stays(self, memory: np.ndarray) -> bool:
+        """Whether it is certain that an agent with this memory bumps on for ever."""
+        try:
+            return self._stay((memory, memory))
+        except (Undecided, UndecidedError):
+            return False
+
+    def _group(self, memories: Memories) -> list[slice]:
+        """Neighbours that differ in the last layer alone, and have all acted alike."""
+        fixed = np.delete(memories, np.r_[self._last], axis=1)
+        changes = np.flatnonzero((fixed[1:] != fixed[:-1]).any(axis=1)) + 1
+        starts, ends = [0, *changes.tolist()], [*changes.tolist(), len(memories)]
+        return [slice(*pair) for pair in zip(starts, ends, strict=True)]
+
+    def _bound(self, memories: Memories) -> Ends:
+        states = self._walker.read_state(memories)
+        ends = states.min(axis=0), states.max(axis=0)
+        return self._join(memories[0], ends[0]), self._join(memories[0], ends[1])
+
+    def _join(self, memory: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """A memory with another state of the last layer."""
+        joined = memory.copy()
+        joined[self._last] = state[self._last].view(memory.dtype)
+        return joined
+
+    def _walk(self, memory: np.ndarray, num_steps: int) -> Trace:
+        return self._walker.walk(Spot(GOALS[0], ENDLESS, ENDLESS - 1, memory), num_steps)
+
+    def _respond(self, ends: Ends) -> tuple[int, int] | None:
+        """The arm and the steps that are the same for all between two; None if unknown."""
+        num_steps = 0
+        try:
+            while num_steps < MOST_STEPS:
+                size = min(max(FIRST_STEPS, num_steps), TAPE_ROWS)
+                lower, upper = (self._walk(end, size) for end in ends)
+                if not self._agree(lower, upper):
+                    return None
+                num_steps += len(lower.actions)
+                if lower.arm:
+                    return lower.arm, num_steps
+                ends = lower.memories[-1], upper.memories[-1]
+                if self._stay(ends):
+                    return 0, 0
+        except (Undecided, UndecidedError):
+            pass
+        return None
+
+    def _agree(self, lower: Trace, upper: Trace) -> bool:
+        """Whether all between two do the same, and that is to bump on or to enter an arm."""
+        actions = lower.actions
+        if not np.array_equal(actions, upper.actions) or np.any(actions[:-1] != RIGHT):
+            return False
+        if actions[-1] != RIGHT and not lower.arm:
+            return False
+        lower_states, upper_states = map(self._walker.read_state, (lower.memories, upper.memories))
+        if np.any(lower_states > upper_states) or np.any(
+            lower.memories[:, self._below] != upper.memories[:, self._below]
+        ):
+            return False  # this program does not keep order
+        before, last = slice(-1), slice(-1, None)
+        return self._act(lower_states[before], upper_states[before], RIGHT) and self._act(
+            lower_states[last], upper_states[last], int(actions[-1])
+        )
+
+    def _act(self, lower: np.ndarray, upper: np.ndarray, action: int) -> bool:
+        """Whether all between the states in two rows certainly do that, row by row."""
+        box = Interval(lower.T, upper.T)
+        return bool(np.all(judge(self._policy.decode(self._policy.junction, box), action) == YES))
+
+    def _stay(self, ends: Ends) -> bool:
+        """Whether all between two bump on for ever: nothing leaves what is between wider ones."""
+        wider = [self._widen(end, side) for end, side in zip(ends, (-1, 1), strict=True)]
+        if any(end is None for end in wider):
+            return False
+        lower, upper = (self._walker.read_state(end)[None] for end in wider if end is not None)
+        return self._act(lower, upper, RIGHT)
+
+    def _widen(self, memory: np.ndarray, side: int) -> np.ndarray | None:
+        """A memory on that side of one which no unit of the last layer is led beyond.
+
+        None if there is none nearby, or the layers below do not rest.
+        """
+        reach = np.zeros(self._last.stop - self._last.start)
+        for _ in range(MOST_WIDENINGS):
+            after = self._walk(memory, 1).memories[0]
+            if np.any(after[self._below] != memory[self._below]):
+                return None
+            state, moved = (self._walker.read_state(it) for it in (memory, after))
+            beyond = side * (moved - state)[self._last] > 0
+            if not beyond.any():
+                return memory
+            reach = np.where(reach > 0, 2 * reach, np.abs(moved - state)[self._last])
+            state = state.copy()
+            state[self._last] += side * np.where(beyond, reach, 0)
+            memory = self._join(memory, state)
+        return None

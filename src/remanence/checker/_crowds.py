@@ -1,0 +1,95 @@
+"""What follows at the junction after many memories at once, if the cell is a minGRU.
+
+z h + (1 - z) n rises with h, also as the program rounds it, and z and n do not depend on h. So if
+states differ in the last layer alone, the program leads all that lie between two of them to what
+lies between what becomes of these two. What is done in between is judged by the kernel's balls.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from ._kernel import DOWN, RIGHT, UP, Policy, UndecidedError, from_ends, judge
+from ._program import Program
+
+MOST_STEPS = 4096
+MOST_TRIES = 1000  # one after the other, none of which settles anything
+MOST_WIDER = 60
+
+
+class Crowds:
+    """States on arrival; they come as rows."""
+
+    def __init__(self, program: Program, policy: Policy):
+        width = policy.shape["state_size"]
+        self._below, self._top = slice(len(program.start) - width), slice(-width, None)
+        look = program.look(0, 1, None)
+        self._update, self._policy = partial(program.update, look), policy
+
+    def settle(self, states: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
+        """From which row to before which other which arm is entered after how many steps.
+
+        Arm 0 stands for never. Rows that are left out are not settled.
+        """
+        same = np.all(states[1:, self._below] == states[:-1, self._below], axis=1)
+        borders = [0, *(np.flatnonzero(~same) + 1).tolist(), len(states)]
+        waiting, tries = list(pairwise(borders)), 0
+        while waiting and tries < MOST_TRIES:
+            first, last = waiting.pop()
+            some, tries = states[first:last], tries + 1
+            try:
+                found = self._follow(np.array([some.min(axis=0), some.max(axis=0)]))
+            except UndecidedError:
+                found = None
+            if found is not None:
+                yield first, last, *found
+                tries = 0
+            elif last - first > 1:
+                waiting += [(first, (first + last) // 2), ((first + last) // 2, last)]
+
+    def _follow(self, ends: np.ndarray) -> tuple[int, int] | None:
+        """Arm and steps of all that lies between two rows; None if it cannot be told."""
+        steps, size = 0, 16
+        while steps < MOST_STEPS:
+            path = [ends := self._update(ends) for _ in range(size)]
+            low, high = np.array(path).transpose(1, 2, 0)
+            logits = self._policy.decode(self._policy.junction, from_ends(low, high))
+            right, up, down = (judge(logits, action)[0] for action in (RIGHT, UP, DOWN))
+            if not right.all():
+                turn = int(right.argmin())
+                arm = int(down[turn]) - int(up[turn])
+                return (arm, steps + turn + 1) if arm else None
+            steps, size = steps + size, min(steps + size, 1024)
+            if self._stay(ends):
+                return 0, 0
+        return None
+
+    def _stay(self, ends: np.ndarray) -> bool:
+        """Whether it goes right for ever: wider ends enclose what becomes of all between them."""
+        outward = np.array([[-1], [1]], ends.dtype)
+        reach = np.zeros_like(ends[:, self._top])
+        for _ in range(MOST_WIDER):
+            after = self._update(ends)
+            if np.any(after[:, self._below] != ends[:, self._below]):
+                return False
+            moved = outward * (after - ends)[:, self._top]
+            if not np.any(moved > 0):
+                logits = self._policy.decode(self._policy.junction, from_ends(*ends[:, :, None]))
+                return bool(judge(logits, RIGHT)[0].all())
+            reach = np.where(moved > 0, np.maximum(moved, 2 * reach), reach)
+            ends = ends.copy()
+            ends[:, self._top] += outward * np.where(moved > 0, reach, 0)
+        return False
+
+
+def make_crowds(program: Program) -> Crowds | None:
+    """For agents that have such a cell, and see no action."""
+    shape = program.shape
+    if shape["cell"] != "mingru" or shape["previous_action"]:
+        return None
+    try:
+        return Crowds(program, Policy(program.weights, shape))
+    except UndecidedError:
+        return None
