@@ -6,6 +6,7 @@ layer alone, those between two stay between what these become, bit for bit, and 
 program says what that is. Actions are judged for every program at once, by `_intervals`.
 """
 
+import math
 from collections.abc import Iterator
 
 import jax
@@ -31,8 +32,8 @@ from remanence.networks import Agent
 
 FIRST_STEPS = 16
 MOST_STEPS = 4096  # of one crowd
-MOST_CROWDS = 1000  # between two that stay together: to follow each memory is then no slower
-MOST_WIDENINGS = 60
+MOST_IN_VAIN = 20_000  # steps between two crowds that stay together
+MOST_WIDENINGS, NUM_HALVINGS = 60, 8
 
 Ends = tuple[np.ndarray, np.ndarray]  # the least and the greatest memory
 
@@ -61,17 +62,21 @@ class Crowds:
         size, layer = policy.cell.state_size, policy.architecture["state_size"]
         self._below, self._last = slice(size - layer), slice(size - layer, size)
 
-    def follow(self, memories: Memories) -> Iterator[tuple[slice, int, int]]:
+    def follow(
+        self, memories: Memories, budget: int | float = math.inf
+    ) -> Iterator[tuple[slice, int, int]]:
         """Which memories, one after the other, enter which arm after how many steps.
 
         The arm is 0 where none is ever entered. The largest crowds come first, and one that does
-        not stay together is looked at in halves. What is in no slice is not settled.
+        not stay together is looked at in halves. What is in no slice is not settled: `budget`
+        bounds the steps of all crowds.
         """
-        crowds, num_failed = self._group(memories), 0
-        while crowds and num_failed < MOST_CROWDS:
+        crowds, in_vain = self._group(memories), 0
+        while crowds and in_vain < MOST_IN_VAIN and budget > 0:
             crowd = crowds.pop()
-            response = self._respond(self._bound(memories[crowd]))
-            num_failed = 0 if response else num_failed + 1
+            response, num_steps = self._respond(self._bound(memories[crowd]))
+            budget -= num_steps
+            in_vain = 0 if response else in_vain + num_steps
             if response:
                 yield crowd, *response
             elif crowd.stop - crowd.start > 1:
@@ -94,36 +99,39 @@ class Crowds:
 
     def _bound(self, memories: Memories) -> Ends:
         states = self._walker.read_state(memories)
-        ends = states.min(axis=0), states.max(axis=0)
-        return self._join(memories[0], ends[0]), self._join(memories[0], ends[1])
+        lower, upper = states[:, self._last].min(axis=0), states[:, self._last].max(axis=0)
+        return self._join(memories[0], lower), self._join(memories[0], upper)
 
     def _join(self, memory: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """A memory with another state of the last layer."""
+        """A memory with another state in its last layer."""
         joined = memory.copy()
-        joined[self._last] = state[self._last].view(memory.dtype)
+        joined[self._last] = state.view(memory.dtype)
         return joined
 
     def _walk(self, memory: np.ndarray, num_steps: int) -> Trace:
         return self._walker.walk(Spot(GOALS[0], ENDLESS, ENDLESS - 1, memory), num_steps)
 
-    def _respond(self, ends: Ends) -> tuple[int, int] | None:
-        """The arm and the steps that are the same for all between two; None if unknown."""
+    def _respond(self, ends: Ends) -> tuple[tuple[int, int] | None, int]:
+        """The arm and the steps that are the same for all between two, or None if unknown.
+
+        And how many steps it took to find out.
+        """
         num_steps = 0
         try:
             while num_steps < MOST_STEPS:
                 size = min(max(FIRST_STEPS, num_steps), TAPE_ROWS)
                 lower, upper = (self._walk(end, size) for end in ends)
-                if not self._agree(lower, upper):
-                    return None
                 num_steps += len(lower.actions)
+                if not self._agree(lower, upper):
+                    break
                 if lower.arm:
-                    return lower.arm, num_steps
+                    return (lower.arm, num_steps), num_steps
                 ends = lower.memories[-1], upper.memories[-1]
                 if self._stay(ends):
-                    return 0, 0
+                    return (0, 0), num_steps
         except (Undecided, UndecidedError):
             pass
-        return None
+        return None, max(FIRST_STEPS, num_steps)
 
     def _agree(self, lower: Trace, upper: Trace) -> bool:
         """Whether all between two do the same, and that is to bump on or to enter an arm."""
@@ -158,19 +166,38 @@ class Crowds:
     def _widen(self, memory: np.ndarray, side: int) -> np.ndarray | None:
         """A memory on that side of one which no unit of the last layer is led beyond.
 
-        None if there is none nearby, or the layers below do not rest.
+        None if there is none nearby, or the layers below do not rest. How far units have to be
+        moved is doubled until it suffices, and then halved as long as it does.
         """
-        reach = np.zeros(self._last.stop - self._last.start)
+        state = self._walker.read_state(memory)[self._last]
+        led = self._lead(memory, state)
+        if led is None:
+            return None
+        far = np.maximum(side * (led - state), 0)
+        near = np.zeros_like(far)  # too near, where units move at all
         for _ in range(MOST_WIDENINGS):
-            after = self._walk(memory, 1).memories[0]
-            if np.any(after[self._below] != memory[self._below]):
-                return None
-            state, moved = (self._walker.read_state(it) for it in (memory, after))
-            beyond = side * (moved - state)[self._last] > 0
+            beyond = self._leads_beyond(memory, state, side, far)
             if not beyond.any():
-                return memory
-            reach = np.where(reach > 0, 2 * reach, np.abs(moved - state)[self._last])
-            state = state.copy()
-            state[self._last] += side * np.where(beyond, reach, 0)
-            memory = self._join(memory, state)
-        return None
+                break
+            near, far = np.where(beyond, far, near), np.where(beyond, 2 * far, far)
+        else:
+            return None
+        for _ in range(NUM_HALVINGS):
+            middle = near / 2 + far / 2
+            beyond = self._leads_beyond(memory, state, side, middle)
+            near, far = np.where(beyond, middle, near), np.where(beyond, far, middle)
+        return self._join(memory, state + side * far)
+
+    def _leads_beyond(
+        self, memory: np.ndarray, state: np.ndarray, side: int, reach: np.ndarray
+    ) -> np.ndarray:
+        """Which units are led beyond where they are, moved so far to a side."""
+        moved = state + side * reach
+        return side * (self._lead(memory, moved) - moved) > 0
+
+    def _lead(self, memory: np.ndarray, state: np.ndarray) -> np.ndarray | None:
+        """What the last layer's state becomes; None if the layers below do not rest."""
+        after = self._walk(self._join(memory, state), 1).memories[0]
+        if np.any(after[self._below] != memory[self._below]):
+            return None
+        return self._walker.read_state(after)[self._last]

@@ -120,9 +120,10 @@ class Itinerary:
         for end in range(len(lingering), 0, -MOST_TOGETHER):
             some = lingering[max(0, end - MOST_TOGETHER) : end]
             memories = np.stack([self.orbit.memory(time) for time in some])
+            budget = self._lingering_budget * len(some) / len(lingering)
             settled = {
                 (time, None): Response(*response)
-                for crowd, *response in self._crowds.follow(memories)
+                for crowd, *response in self._crowds.follow(memories, budget)
                 for time in some[crowd]
             }
             if not settled:

@@ -15,8 +15,9 @@ from ._kernel import DOWN, RIGHT, UP, Policy, UndecidedError, from_ends, judge
 from ._program import Program
 
 MOST_STEPS = 4096
-MOST_TRIES = 1000  # one after the other, none of which settles anything
-MOST_WIDER = 60
+MOST_WASTED = 20_000  # steps one after the other that settle nothing
+MOST_TAKEN = 200_000  # steps of all crowds
+MOST_WIDER, NUM_SMALLER = 60, 10
 
 
 class Crowds:
@@ -27,6 +28,7 @@ class Crowds:
         self._below, self._top = slice(len(program.start) - width), slice(-width, None)
         look = program.look(0, 1, None)
         self._update, self._policy = partial(program.update, look), policy
+        self._wasted = self._taken = 0
 
     def settle(self, states: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
         """From which row to before which other which arm is entered after how many steps.
@@ -35,17 +37,17 @@ class Crowds:
         """
         same = np.all(states[1:, self._below] == states[:-1, self._below], axis=1)
         borders = [0, *(np.flatnonzero(~same) + 1).tolist(), len(states)]
-        waiting, tries = list(pairwise(borders)), 0
-        while waiting and tries < MOST_TRIES:
+        waiting, self._wasted = list(pairwise(borders)), 0
+        while waiting and self._wasted < MOST_WASTED and self._taken < MOST_TAKEN:
             first, last = waiting.pop()
-            some, tries = states[first:last], tries + 1
+            some = states[first:last]
             try:
                 found = self._follow(np.array([some.min(axis=0), some.max(axis=0)]))
             except UndecidedError:
                 found = None
             if found is not None:
                 yield first, last, *found
-                tries = 0
+                self._wasted = 0
             elif last - first > 1:
                 waiting += [(first, (first + last) // 2), ((first + last) // 2, last)]
 
@@ -54,6 +56,7 @@ class Crowds:
         steps, size = 0, 16
         while steps < MOST_STEPS:
             path = [ends := self._update(ends) for _ in range(size)]
+            self._wasted, self._taken = self._wasted + size, self._taken + size
             low, high = np.array(path).transpose(1, 2, 0)
             logits = self._policy.decode(self._policy.junction, from_ends(low, high))
             right, up, down = (judge(logits, action)[0] for action in (RIGHT, UP, DOWN))
@@ -67,21 +70,43 @@ class Crowds:
         return None
 
     def _stay(self, ends: np.ndarray) -> bool:
-        """Whether it goes right for ever: wider ends enclose what becomes of all between them."""
+        """Whether it goes right for ever: wider ends enclose what becomes of all between them.
+
+        Ends move outwards by twice as much each time until no unit leaves them. Then they come
+        back in ever smaller steps, as far as that stays so.
+        """
         outward = np.array([[-1], [1]], ends.dtype)
-        reach = np.zeros_like(ends[:, self._top])
+        after = self._update(ends)
+        if np.any(after[:, self._below] != ends[:, self._below]):
+            return False
+        step = np.maximum(outward * (after - ends)[:, self._top], 0)
+        reach = step.copy()
         for _ in range(MOST_WIDER):
-            after = self._update(ends)
-            if np.any(after[:, self._below] != ends[:, self._below]):
-                return False
-            moved = outward * (after - ends)[:, self._top]
-            if not np.any(moved > 0):
-                logits = self._policy.decode(self._policy.junction, from_ends(*ends[:, :, None]))
-                return bool(judge(logits, RIGHT)[0].all())
-            reach = np.where(moved > 0, np.maximum(moved, 2 * reach), reach)
-            ends = ends.copy()
-            ends[:, self._top] += outward * np.where(moved > 0, reach, 0)
-        return False
+            leaves = self._leaves(ends, outward * reach, outward)
+            if not leaves.any():
+                break
+            step = np.where(leaves, reach, step)
+            reach = np.where(leaves, reach + step, reach)
+        else:
+            return False
+        for _ in range(NUM_SMALLER):
+            step = step * 0.5
+            less = np.maximum(reach - step, 0)
+            reach = np.where(self._leaves(ends, outward * less, outward), reach, less)
+        wide = self._move(ends, outward * reach)
+        if self._leaves(wide, 0 * reach, outward).any():
+            return False
+        logits = self._policy.decode(self._policy.junction, from_ends(*wide[:, :, None]))
+        return bool(judge(logits, RIGHT)[0].all())
+
+    def _move(self, ends: np.ndarray, by: np.ndarray) -> np.ndarray:
+        """Other numbers in the last layer."""
+        return np.concatenate([ends[:, self._below], ends[:, self._top] + by], axis=1)
+
+    def _leaves(self, ends: np.ndarray, by: np.ndarray, outward: np.ndarray) -> np.ndarray:
+        """Which units of moved ends the program leads farther outwards."""
+        moved = self._move(ends, by)
+        return outward * (self._update(moved) - moved)[:, self._top] > 0
 
 
 def make_crowds(program: Program) -> Crowds | None:

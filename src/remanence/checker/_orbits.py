@@ -67,12 +67,14 @@ class Machine:
     def look_together(self, memories: Sequence[int]) -> dict[int, tuple[int, int]]:
         """Arms and numbers of steps of those that see the junction and are like others then."""
         found: dict[int, tuple[int, int]] = {}
-        for end in range(len(memories), 0, -LARGEST_CROWD) if self._crowds else ():
+        if self._crowds is None:
+            return found
+        for end in range(len(memories), 0, -LARGEST_CROWD):
             some = memories[max(0, end - LARGEST_CROWD) : end]
             states = np.array([self._states[memory][0] for memory in some])
             known = len(found)
-            for first, last, *what in self._crowds.settle(states):
-                found |= dict.fromkeys(some[first:last], tuple(what))
+            for first, last, arm, steps in self._crowds.settle(states):
+                found |= dict.fromkeys(some[first:last], (arm, steps))
             if len(found) == known:
                 break  # those before are less alike
         return found
