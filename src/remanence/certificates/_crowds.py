@@ -32,7 +32,9 @@ from remanence.networks import Agent
 
 FIRST_STEPS = 16
 MOST_STEPS = 4096  # of one crowd
-MOST_IN_VAIN = 20_000  # steps between two crowds that stay together
+PATIENCE = 256  # steps before it is asked whether it ever ends
+MOST_IN_VAIN = 100_000  # steps more than it would take to follow each memory by itself
+STEPS_OF_CALL = 16  # that a call of the program takes besides
 MOST_WIDENINGS, NUM_HALVINGS = 60, 8
 
 Ends = tuple[np.ndarray, np.ndarray]  # the least and the greatest memory
@@ -59,6 +61,7 @@ class Crowds:
 
     def __init__(self, walker: AbstractWalker, policy: Policy):
         self._walker, self._policy = walker, policy
+        self._num_steps = 0
         size, layer = policy.cell.state_size, policy.architecture["state_size"]
         self._below, self._last = slice(size - layer), slice(size - layer, size)
 
@@ -71,14 +74,13 @@ class Crowds:
         not stay together is looked at in halves. What is in no slice is not settled: `budget`
         bounds the steps of all crowds.
         """
-        crowds, in_vain = self._group(memories), 0
-        while crowds and in_vain < MOST_IN_VAIN and budget > 0:
+        crowds, credit, begin = self._group(memories), MOST_IN_VAIN, self._num_steps
+        while crowds and self._num_steps - begin < min(credit, budget):
             crowd = crowds.pop()
             response, num_steps = self._respond(self._bound(memories[crowd]))
-            budget -= num_steps
-            in_vain = 0 if response else in_vain + num_steps
             if response:
                 yield crowd, *response
+                credit += (crowd.stop - crowd.start) * num_steps
             elif crowd.stop - crowd.start > 1:
                 middle = (crowd.start + crowd.stop) // 2
                 crowds += [slice(crowd.start, middle), slice(middle, crowd.stop)]
@@ -109,12 +111,13 @@ class Crowds:
         return joined
 
     def _walk(self, memory: np.ndarray, num_steps: int) -> Trace:
+        self._num_steps += STEPS_OF_CALL + num_steps
         return self._walker.walk(Spot(GOALS[0], ENDLESS, ENDLESS - 1, memory), num_steps)
 
     def _respond(self, ends: Ends) -> tuple[tuple[int, int] | None, int]:
         """The arm and the steps that are the same for all between two, or None if unknown.
 
-        And how many steps it took to find out.
+        And for how many steps they were followed.
         """
         num_steps = 0
         try:
@@ -127,11 +130,11 @@ class Crowds:
                 if lower.arm:
                     return (lower.arm, num_steps), num_steps
                 ends = lower.memories[-1], upper.memories[-1]
-                if self._stay(ends):
+                if num_steps >= PATIENCE and self._stay(ends):
                     return (0, 0), num_steps
         except (Undecided, UndecidedError):
             pass
-        return None, max(FIRST_STEPS, num_steps)
+        return None, num_steps
 
     def _agree(self, lower: Trace, upper: Trace) -> bool:
         """Whether all between two do the same, and that is to bump on or to enter an arm."""

@@ -6,7 +6,6 @@ lies between what becomes of these two. What is done in between is judged by the
 """
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +14,8 @@ from ._kernel import DOWN, RIGHT, UP, Policy, UndecidedError, from_ends, judge
 from ._program import Program
 
 MOST_STEPS = 4096
-MOST_WASTED = 20_000  # steps one after the other that settle nothing
-MOST_TAKEN = 200_000  # steps of all crowds
+MOST_WASTED = 50_000  # steps more than to follow each row by itself
+MOST_TAKEN = 200_000  # steps of one call
 MOST_WIDER, NUM_SMALLER = 60, 10
 
 
@@ -26,9 +25,8 @@ class Crowds:
     def __init__(self, program: Program, policy: Policy):
         width = policy.shape["state_size"]
         self._below, self._top = slice(len(program.start) - width), slice(-width, None)
-        look = program.look(0, 1, None)
-        self._update, self._policy = partial(program.update, look), policy
-        self._wasted = self._taken = 0
+        self._program, self._look, self._policy = program, program.look(0, 1, None), policy
+        self._taken = 0
 
     def settle(self, states: np.ndarray) -> Iterator[tuple[int, int, int, int]]:
         """From which row to before which other which arm is entered after how many steps.
@@ -37,17 +35,17 @@ class Crowds:
         """
         same = np.all(states[1:, self._below] == states[:-1, self._below], axis=1)
         borders = [0, *(np.flatnonzero(~same) + 1).tolist(), len(states)]
-        waiting, self._wasted = list(pairwise(borders)), 0
-        while waiting and self._wasted < MOST_WASTED and self._taken < MOST_TAKEN:
+        waiting, saved, begin = list(pairwise(borders)), 0, self._taken
+        while waiting and self._taken - begin < min(MOST_WASTED + saved, MOST_TAKEN):
             first, last = waiting.pop()
-            some = states[first:last]
+            some, before = states[first:last], self._taken
             try:
                 found = self._follow(np.array([some.min(axis=0), some.max(axis=0)]))
             except UndecidedError:
                 found = None
             if found is not None:
                 yield first, last, *found
-                self._wasted = 0
+                saved += (last - first) * (self._taken - before)
             elif last - first > 1:
                 waiting += [(first, (first + last) // 2), ((first + last) // 2, last)]
 
@@ -56,7 +54,6 @@ class Crowds:
         steps, size = 0, 16
         while steps < MOST_STEPS:
             path = [ends := self._update(ends) for _ in range(size)]
-            self._wasted, self._taken = self._wasted + size, self._taken + size
             low, high = np.array(path).transpose(1, 2, 0)
             logits = self._policy.decode(self._policy.junction, from_ends(low, high))
             right, up, down = (judge(logits, action)[0] for action in (RIGHT, UP, DOWN))
@@ -65,9 +62,13 @@ class Crowds:
                 arm = int(down[turn]) - int(up[turn])
                 return (arm, steps + turn + 1) if arm else None
             steps, size = steps + size, min(steps + size, 1024)
-            if self._stay(ends):
+            if steps >= 256 and self._stay(ends):
                 return 0, 0
         return None
+
+    def _update(self, ends: np.ndarray) -> np.ndarray:
+        self._taken += 1
+        return self._program.update(self._look, ends)
 
     def _stay(self, ends: np.ndarray) -> bool:
         """Whether it goes right for ever: wider ends enclose what becomes of all between them.
@@ -94,7 +95,7 @@ class Crowds:
             less = np.maximum(reach - step, 0)
             reach = np.where(self._leaves(ends, outward * less, outward), reach, less)
         wide = self._move(ends, outward * reach)
-        if self._leaves(wide, 0 * reach, outward).any():
+        if self._leaves(wide, np.zeros_like(reach), outward).any():
             return False
         logits = self._policy.decode(self._policy.junction, from_ends(*wide[:, :, None]))
         return bool(judge(logits, RIGHT)[0].all())
