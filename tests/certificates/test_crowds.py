@@ -195,6 +195,15 @@ def test_who_sees_its_action_has_none():
     assert make_crowds(PortableWalker(agent, environment), agent, environment) is None
 
 
+def test_on_other_processors_the_portable_program_alone_has_them(monkeypatch):
+    """What a compiled program rounds there is not what intervals allow for."""
+    agent = make_drifter(threshold=0.1)
+    compiled, portable = Walker(agent, ENV[0]), PortableWalker(agent, ENV[0])
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert make_crowds(compiled, agent, ENV[0]) is None
+    assert make_crowds(portable, agent, ENV[0]) is not None
+
+
 def test_the_checker_finds_it_too(tmp_path):
     """A walk of its own would be longer than it looks at."""
     agent = make_drifter(threshold=-0.1, bias=14.0)

@@ -26,6 +26,7 @@ from remanence.certificates._walker import (
     Memories,
     Spot,
     Trace,
+    Walker,
 )
 from remanence.envs import AbstractEnvironment, TMaze
 from remanence.networks import Agent
@@ -44,8 +45,10 @@ def make_crowds(
     walker: AbstractWalker, agent: Agent, environment: AbstractEnvironment
 ) -> "Crowds | None":
     """What looks at many memories of an agent at once, if its cell keeps order."""
+    if not isinstance(environment, TMaze):
+        return None
     # Other processors than a CPU may round products to less than `_intervals` allows for.
-    if jax.default_backend() != "cpu" or not isinstance(environment, TMaze):
+    if isinstance(walker, Walker) and jax.default_backend() != "cpu":
         return None
     arrays, architecture = take_policy(agent)
     if architecture["cell"] != "mingru":
@@ -196,7 +199,7 @@ class Crowds:
     ) -> np.ndarray:
         """Which units are led beyond where they are, moved so far to a side."""
         moved = state + side * reach
-        return side * (self._lead(memory, moved) - moved) > 0
+        return ~(side * (self._lead(memory, moved) - moved) <= 0)  # nor known where it is NaN
 
     def _lead(self, memory: np.ndarray, state: np.ndarray) -> np.ndarray | None:
         """What the last layer's state becomes; None if the layers below do not rest."""

@@ -107,7 +107,7 @@ class Crowds:
     def _leaves(self, ends: np.ndarray, by: np.ndarray, outward: np.ndarray) -> np.ndarray:
         """Which units of moved ends the program leads farther outwards."""
         moved = self._move(ends, by)
-        return outward * (self._update(moved) - moved)[:, self._top] > 0
+        return ~(outward * (self._update(moved) - moved)[:, self._top] <= 0)
 
 
 def make_crowds(program: Program) -> Crowds | None:
